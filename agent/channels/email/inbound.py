@@ -25,7 +25,7 @@ _ADDRESS = re.compile(
 _ID = re.compile(r"<[^<>\s]{1,250}>")
 # As mail programs put it before the subject of what they pass on, in the languages of this house
 _FORWARD = re.compile(
-    r"(?:(?:re|aw|sv|antw)\s*:\s*)*\[?(?:fwd?|wg|tr|rv|i|enc|vs|doorst|pd|转发|轉寄)\s*[:：]",
+    r"(?P<answer>(?:re|aw|sv|antw)\s*:\s*)*\[?(?:fwd?|wg|tr|rv|i|enc|vs|doorst|pd|转发|轉寄)\s*[:：]",
     re.IGNORECASE,
 )
 _MACHINES = re.compile(
@@ -42,6 +42,7 @@ class ReceivedEmail(Struct, frozen=True):
         references: ids of the letters before it, the first one first.
         quoted: what it repeats of them.
         is_sealed: its content can be read with a key alone.
+        answers_ours: the letter before it is one of the agent's.
     """
 
     message_id: str
@@ -53,6 +54,7 @@ class ReceivedEmail(Struct, frozen=True):
     references: tuple[str, ...]
     files: tuple[EmailFile, ...]
     is_sealed: bool = False
+    answers_ours: bool = False
 
     @property
     def is_answer(self) -> bool:
@@ -60,8 +62,12 @@ class ReceivedEmail(Struct, frozen=True):
 
     @property
     def is_forwarded(self) -> bool:
-        """Return true if the subject says that somebody else wrote the content."""
-        return _FORWARD.match(self.subject) is not None
+        """Return true if the subject says that somebody else wrote the content.
+
+        What answers a letter of ours has the sender's own words, whatever the thread began with.
+        """
+        found = _FORWARD.match(self.subject)
+        return found is not None and not (self.answers_ours and found["answer"])
 
     @property
     def domain(self) -> str:
@@ -102,6 +108,7 @@ def read_letter(
     name, _ = parseaddr(_header(message, "from"))
     every = text_of(message, bulk)
     text, quoted = split_quotes(every, own)
+    references = _references(message)
     return ReceivedEmail(
         message_id=_own_id(message),
         sender=sender_of(message),
@@ -109,10 +116,16 @@ def read_letter(
         subject=printable_line(_header(message, "subject"), MAX_LINE_CHARS).strip(),
         text=text,
         quoted=quoted,
-        references=_references(message),
+        references=references,
         files=tuple(files_of(message, bulk)),
         is_sealed=is_sealed(message, every),
+        answers_ours=bool(references) and _is_ours(references[-1], own),
     )
+
+
+def _is_ours(known: str, own: Sequence[str]) -> bool:
+    hosts = {name.rpartition("@")[2] for name in own if "@" in name}
+    return known.startswith("<barnacle.") and known[:-1].rpartition("@")[2] in hosts
 
 
 def _own_id(message: EmailMessage) -> str:

@@ -332,6 +332,26 @@ async def test_a_question_is_answered_by_every_program(
         assert await asyncio.wait_for(asking, 10) is Answer.YES
 
 
+async def test_a_question_about_a_letter_that_was_passed_on_is_answered(
+    platform: EmailPlatform,
+) -> None:
+    question = Question("pay", "{}", "a letter asks for it", question_id="ab3d")
+    async with listening(platform.channel) as listener:
+        await platform.write("first")
+        await listener.first()
+        await platform.writer.write("Is this right?", Subject="Fwd: the bill")
+        heard = (await listener.first(2))[1]
+        assert heard.is_forwarded
+        asking = asyncio.ensure_future(platform.channel.ask(heard.address, question))
+        await wait_until(platform.writer.letters)
+        [asked] = platform.writer.letters()
+        assert asked["subject"] == "Re: Fwd: the bill"
+        await platform.writer.write("yes ab3d", asked, Subject="Re: Fwd: the bill")
+        assert await asyncio.wait_for(asking, 10) is Answer.YES
+        await platform.writer.write("Thanks.", asked, Subject="Re: Fwd: the bill")
+        assert not (await listener.first(3))[2].is_forwarded
+
+
 async def test_a_program_that_names_only_the_letter_before_stays_in_the_thread(
     platform: EmailPlatform,
 ) -> None:

@@ -162,3 +162,21 @@ def test_a_letter_that_is_passed_on_is_known_by_its_subject(
     subject: str, *, is_forwarded: bool
 ) -> None:
     assert read_letter(letter(subject=subject)).is_forwarded is is_forwarded
+
+
+@pytest.mark.parametrize(
+    ("subject", "before", "is_forwarded"),
+    [
+        ("Re: Fwd: the bill", "<barnacle.ab12.7.0@example.org>", False),
+        ("AW: WG: Rechnung", "<barnacle.ab12.7.0.t0123456789ab@example.org>", False),
+        # The agent's letter is passed on, or somebody else's is answered
+        ("Fwd: Re: Fwd: the bill", "<barnacle.ab12.7.0@example.org>", True),
+        ("Re: Fwd: the bill", "<1@elsewhere.net>", True),
+        ("Re: Fwd: the bill", "<barnacle.ab12.7.0@elsewhere.net>", True),
+    ],
+)
+def test_an_answer_to_us_is_the_senders_own_whatever_the_thread_began_with(
+    subject: str, before: str, *, is_forwarded: bool
+) -> None:
+    answers = letter(subject=subject, references="<1@elsewhere.net>", in_reply_to=before)
+    assert read_letter(answers, (OWN, "Barnacle")).is_forwarded is is_forwarded
