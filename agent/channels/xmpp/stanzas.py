@@ -31,7 +31,9 @@ STYLING = "urn:xmpp:styling:0"
 
 # Ids of servers and programs are some dozens of characters
 MAX_ID_CHARS = 200
-_STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,9})?Z")
+_STAMP = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,9})?(?:Z|([+-])(\d\d):(\d\d))"
+)
 # What XML 1.0 has no way to write: a server ends the stream over it
 _UNWRITABLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -82,7 +84,6 @@ def read_message(told: Element, archive: str, archived: str = "", stamp: str = "
         archived, stamp: what the archive says of it, where it comes from there.
     """
     answered, words, quoted = _without_quote(told)
-    delay = told.find(f"{{{DELAY}}}delay")
     ids = told.findall(f"{{{STABLE_ID}}}stanza-id")
     own = next((one.get("id", "") for one in ids if one.get("by") == archive), "")
     occupant = told.find(f"{{{OCCUPANT}}}occupant-id")
@@ -92,7 +93,8 @@ def read_message(told: Element, archive: str, archived: str = "", stamp: str = "
         known=usable(told.get("id", "")),
         archived=usable(archived or own),
         text=words,
-        sent_at_s=seconds(stamp or ("" if delay is None else delay.get("stamp", ""))),
+        # What an archive has is nothing of now, whatever it does not say
+        sent_at_s=_sent_at_s(told, stamp) or (0.0 if archived else None),
         file=text_of(told, f"{{{OOB}}}x/{{{OOB}}}url"),
         wants_receipt=told.find(f"{{{RECEIPTS}}}request") is not None,
         is_correction=told.find(f"{{{CORRECTION}}}replace") is not None,
@@ -103,6 +105,11 @@ def read_message(told: Element, archive: str, archived: str = "", stamp: str = "
         answers=answered,
         quoted=quoted,
     )
+
+
+def _sent_at_s(told: Element, stamp: str) -> float | None:
+    delay = told.find(f"{{{DELAY}}}delay")
+    return seconds(stamp or ("" if delay is None else delay.get("stamp", "")))
 
 
 def bare(address: str) -> str:
@@ -133,7 +140,9 @@ def seconds(stamp: str) -> float | None:
         whole = time.strptime(stamp[:19], "%Y-%m-%dT%H:%M:%S")
     except ValueError:
         return None
-    return calendar.timegm(whole) + float(found[7] or 0)
+    ahead_s = 60 * (60 * int(found[9] or 0) + int(found[10] or 0))
+    utc_s = calendar.timegm(whole) - (-ahead_s if found[8] == "-" else ahead_s)
+    return utc_s + float(found[7] or 0)
 
 
 def stamped(at_s: float) -> str:

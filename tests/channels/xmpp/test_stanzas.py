@@ -1,5 +1,6 @@
 from xml.etree.ElementTree import Element, fromstring, tostring
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -97,12 +98,25 @@ def test_a_time_is_what_it_was(at_s: int) -> None:
 
 @given(st.text())
 def test_a_time_that_is_none_is_none(stamp: str) -> None:
-    assert seconds(stamp) is None or stamp.endswith("Z")
+    assert seconds(stamp) is None or stamp.endswith("Z") or stamp[-3] == ":"
 
 
 def test_a_day_that_there_is_not_is_no_time() -> None:
     assert seconds("2026-02-31T00:00:00Z") is None
     assert seconds("2026-11-21T08:20:44.5Z") == 1795249244.5
+
+
+@pytest.mark.parametrize("stamp", ["09:20:44+01:00", "02:50:44.0-05:30", "08:20:44+00:00"])
+def test_a_time_may_be_one_of_another_zone(stamp: str) -> None:
+    """XEP-0082 has it so, and what has no time is of now."""
+    assert seconds(f"2026-11-21T{stamp}") == 1795249244
+
+
+@pytest.mark.parametrize("stamp", ["", "yesterday", "2026-11-21T08:20:44"])
+def test_what_an_archive_has_without_a_time_is_old(stamp: str) -> None:
+    told = fromstring("<message xmlns='jabber:client' type='chat'><body>on</body></message>")
+    assert read_message(told, OURS, "a1", stamp).sent_at_s == 0.0
+    assert read_message(told, OURS).sent_at_s is None
 
 
 def test_ids_with_spaces_or_of_any_length_are_none() -> None:
