@@ -174,6 +174,11 @@ class MailServer:
         await asyncio.to_thread(self._submit, letter, sender, to)
         await wait_until(lambda: len(self.letters(to)) > before)
 
+    def spoil(self, to: str) -> None:
+        """Let Dovecot read nothing of what somebody has not seen."""
+        for letter in (self._mail / to).glob("new/*"):
+            letter.chmod(0)
+
     def stop(self) -> None:
         end(self._processes)
 

@@ -67,6 +67,7 @@ SEALED = (
     "Your letter is encrypted, or signed in a form that I cannot open, so I have not read it. "
     "Please send it again as plain mail."
 )
+UNREAD = "[a letter too large to be read, or that the mail server does not give whole]"
 MAX_ADDRESS_CHARS = 320
 # Submitting a large file over a slow line
 UPLOAD_TIMEOUT_S = 120.0
@@ -214,7 +215,7 @@ class EmailChannel(Channel):
         command = command_in(letter.subject, letter.text, is_answer=letter.is_answer)
         # The subject of an answer only repeats that of the letter before
         subject = "" if letter.is_answer or command else letter.subject
-        text = letter.text if is_whole else "[a letter too large to be read]"
+        text = letter.text if is_whole else UNREAD
         if letter.is_sealed:
             # Its subject is not what it says
             text = subject = ""

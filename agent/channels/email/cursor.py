@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from agent.channels.cursor import CursorFile
+from agent.channels.email.batches import LostLetters
 
 _Number = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 
@@ -35,6 +36,8 @@ class EmailCursor:
         self.is_known = False
         self.validity = 0
         self.uid = 0
+        # After it; not kept, for the next run may have better luck
+        self.lost = LostLetters()
         # Of the letters that go from this folder: another one counts from 1 again
         self.series = secrets.token_hex(4)
 

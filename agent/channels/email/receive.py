@@ -22,6 +22,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from agent.channels.email.batches import EmailBatch, batches
 from agent.channels.email.cursor import EmailCursor
 from agent.channels.email.mailbox_names import written_name
 from agent.config import Secret
@@ -37,15 +38,11 @@ NETWORK_TIMEOUT_S = 30.0
 IDLE_S = 50.0
 # Where the server cannot say that there is something new
 POLL_S = 20.0
-MAX_LETTER_BYTES = 30 * 1024 * 1024
 # Read again where the numbers are new
 RECENT_DAYS = 3
 # At once after a long absence; the rest follows
 MAX_AT_ONCE = 200
 MAX_REASON_CHARS = 200
-# Fetched with one command: the answer to a letter waits for the others, and they for its memory
-MAX_BATCH_LETTERS = 10
-MAX_BATCH_BYTES = 512 * 1024
 _READ_BYTES = 4096
 _IDLE_TAG = b"BARNACLE"
 _IDLE_OVER = re.compile(rb"^BARNACLE (\w+)", re.MULTILINE)
@@ -79,13 +76,6 @@ class NewEmail(Struct, frozen=True):
     came_at_s: float | None = None
 
 
-class _Batch(Struct, frozen=True):
-    """Letters that are fetched with one command."""
-
-    uids: tuple[int, ...]
-    is_whole: bool
-
-
 class ImapMailbox:
     """One IMAP connection, made by `entered`.
 
@@ -107,8 +97,16 @@ class ImapMailbox:
         Raises:
             ChannelUnavailable: the server went away.
         """
-        for batch in await self._do(lambda: _batches(self._sizes(self._uids(position)))):
-            for arrived in await self._do(partial(self._fetched, batch)):
+        lost = position.lost
+        for batch in await self._do(lambda: batches(self._sizes(self._uids(position)), lost)):
+            try:
+                letters = await self._do(partial(self._fetched, batch))
+            except ChannelUnavailable as err:
+                if _is_servers_own(err.__cause__):
+                    lost.note(batch.uids)
+                raise
+            lost.forget(batch.uids)
+            for arrived in letters:
                 yield arrived
 
     async def wait(self) -> None:
@@ -165,7 +163,7 @@ class ImapMailbox:
         found = {uid: size for uid, size in lines if size >= 0}
         return [(uid, found[uid]) for uid in uids if uid in found]
 
-    def _fetched(self, batch: "_Batch") -> list[NewEmail]:
+    def _fetched(self, batch: EmailBatch) -> list[NewEmail]:
         part = "BODY.PEEK[]" if batch.is_whole else "BODY.PEEK[HEADER]"
         told = self._fetch(batch.uids, f"(INTERNALDATE {part})")
         found = {one.uid: one for one in _letters(told, is_whole=batch.is_whole) if one.raw}
@@ -240,22 +238,6 @@ class _Opening:
             self._is_given_up = True
             if self._mailbox is not None:
                 self._mailbox.close()
-
-
-def _batches(sizes: Sequence[tuple[int, int]]) -> list[_Batch]:
-    """Put letters together in their order; a large one comes alone."""
-    batches: list[_Batch] = []
-    left_bytes = 0
-    for uid, size in sizes:
-        is_whole = size <= MAX_LETTER_BYTES
-        last = batches[-1].uids if batches else ()
-        if is_whole and size <= left_bytes and len(last) < MAX_BATCH_LETTERS:
-            batches[-1] = _Batch((*last, uid), is_whole)
-            left_bytes -= size
-        else:
-            batches.append(_Batch((uid,), is_whole))
-            left_bytes = MAX_BATCH_BYTES - size if is_whole else 0
-    return batches
 
 
 def _number_in(line: object, form: re.Pattern[bytes]) -> int:
@@ -363,6 +345,11 @@ def _speaking() -> Iterator[None]:
         yield
     except (imaplib.IMAP4.error, OSError, ValueError) as err:
         raise ChannelUnavailable(f"connection to the mail server lost: {_reason(err)}") from err
+
+
+def _is_servers_own(err: BaseException | None) -> bool:
+    """Return true for an error in the server's words, and not of the way to it."""
+    return isinstance(err, imaplib.IMAP4.error) and "socket error" not in str(err)
 
 
 def _checked(answer: tuple[str, Sequence[object]], name: str) -> Sequence[object]:

@@ -1,5 +1,6 @@
 import asyncio
 import contextlib
+import imaplib
 import time
 from collections.abc import AsyncIterator, Sequence
 from email.message import EmailMessage
@@ -8,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from agent.channels.base import Answer, Question
-from agent.channels.email import channel, receive
+from agent.channels.email import batches, channel, receive
 from agent.channels.email.bulk import LetterBulk
-from agent.channels.email.channel import SEALED, EmailChannel
+from agent.channels.email.channel import SEALED, UNREAD, EmailChannel
 from agent.channels.email.contents import MAX_FILES
 from agent.channels.email.cursor import EmailCursor
 from agent.channels.email.inbound import ReceivedEmail, read_letter
 from agent.config import Secret
 from agent.errors import ChannelUnavailable, MessageRefused
-from agent.messages import Attachment, Outbound
+from agent.messages import Attachment, Inbound, Outbound
 from tests.contracts.channel import Listener, answer, listening
 from tests.fakes import mail_server
 from tests.fakes.clock import SteppedClock
@@ -212,11 +213,67 @@ async def test_a_server_that_numbers_anew_brings_nothing_twice_under_another_id(
 async def test_a_letter_that_is_too_large_is_heard_of(
     platform: EmailPlatform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(receive, "MAX_LETTER_BYTES", 2000)
+    monkeypatch.setattr(batches, "MAX_LETTER_BYTES", 2000)
     async with listening(platform.channel) as listener:
         await platform.write("x" * 4000)
         [heard] = await listener.first()
-    assert heard.text.endswith("[a letter too large to be read]")
+    assert heard.text.endswith(UNREAD)
+
+
+async def test_a_letter_that_the_server_cannot_give_holds_up_no_other(
+    platform: EmailPlatform, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Dovecot hangs up over a file that it cannot read."""
+    async with listening(platform.channel) as listener:
+        await platform.write("first")
+        await listener.first()
+    await platform.writer.write("lost")
+    platform.writer.server.spoil(platform.writer.agent)
+    await platform.writer.write("good")
+    heard: list[str] = []
+
+    async def take(inbound: Inbound) -> None:
+        heard.append(inbound.text)
+
+    for _ in range(2 * batches.MAX_LOST):
+        with pytest.raises(ChannelUnavailable):
+            await platform.channel.listen(take)
+    assert "letter passed over" in caplog.text
+    async with listening(platform.channel) as listener:
+        await listener.first()
+        heard += [one.text for one in listener.heard]
+    assert heard == ["good"]
+
+
+@pytest.mark.parametrize(
+    "failure", [TimeoutError("timed out"), imaplib.IMAP4.abort("command: UID => socket error: EOF")]
+)
+async def test_a_network_that_fails_has_no_letter_passed_over(
+    platform: EmailPlatform, failure: Exception
+) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("first")
+        await listener.first()
+    await platform.writer.write("second")
+    fetch = receive.ImapMailbox._fetch
+
+    def cut(own: receive.ImapMailbox, uids: Sequence[int], what: str) -> Sequence[object]:
+        if "BODY" in what:
+            raise failure
+        return fetch(own, uids, what)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(receive.ImapMailbox, "_fetch", cut)
+        for _ in range(2 * batches.MAX_LOST):
+            with pytest.raises(ChannelUnavailable):
+                await platform.channel.listen(ignore)
+    async with listening(platform.channel) as listener:
+        [heard] = await listener.first()
+    assert heard.text == "second"
+
+
+async def ignore(_inbound: Inbound) -> None:
+    """Take what nobody asks for."""
 
 
 async def test_silence_is_broken_and_life_is_counted(
