@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from agent.messages import Inbound, Provenance
+from agent.text.charsets import decoded
 from agent.text.printable import printable_line, printable_text
 
 # With the line end, as every server takes them; tags are counted by themselves
@@ -51,7 +52,8 @@ class IrcLine(Struct, frozen=True):
 
 def read_line(raw: bytes) -> IrcLine | None:
     """Parse a line without its end; None if it is invalid."""
-    found = _LINE.fullmatch(raw.decode("utf-8", "replace"))
+    # Some write in Windows' own characters still, and servers cut a line within one
+    found = _LINE.fullmatch(decoded(raw, "ascii"))
     if found is None:
         return None
     return IrcLine(

@@ -23,6 +23,19 @@ def test_what_is_no_line_is_none(raw: bytes) -> None:
     assert read_line(raw) is None
 
 
+@pytest.mark.parametrize("charset", ["utf-8", "cp1252"])
+def test_words_are_read_in_whatever_characters_their_program_writes(charset: str) -> None:
+    line = read_line(":a!b@c PRIVMSG #lab :Küchenlampe an – 5 €".encode(charset))
+    assert line is not None
+    assert line.parameter(1) == "Küchenlampe an – 5 €"
+
+
+def test_a_character_that_was_cut_spoils_no_other() -> None:
+    line = read_line(":a!b@c PRIVMSG #lab :Lämpchen ü".encode()[:-1])
+    assert line is not None
+    assert line.parameter(1) == "Lämpchen "
+
+
 @given(st.binary(max_size=600))
 def test_no_bytes_break_the_reader(raw: bytes) -> None:
     read_line(raw)
