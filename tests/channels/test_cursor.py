@@ -169,7 +169,8 @@ async def _drafts_read(path: Path) -> object:
 FILES = {
     "email": Kept(
         _email_write,
-        b'{"account":"anna@example.org","validity":7,"uid":42,"series":"abababab"}',
+        b'{"account":"anna@example.org","validity":7,"uid":42,"series":"abababab",'
+        b'"folder":"INBOX"}',
         _email_read,
         (True, 7, 42),
         (False, 0, 0),

@@ -95,14 +95,14 @@ class EmailPlatform:
         self.channel = self.restarted()
         self._thread = ""
 
-    def restarted(self) -> EmailChannel:
+    def restarted(self, folder: str = "INBOX") -> EmailChannel:
         """Whose letters have come where they are looked for at once."""
         place = ChannelContext(
             self._folder / "email", ReceivedFiles(self._folder / "inbox"), lambda _: True
         )
         agent, password = self.writer.agent, Secret(PASSWORD)
         channel = EmailChannel(
-            ImapAccount("127.0.0.1", self._imap.port, None, agent, password, "INBOX"),
+            ImapAccount("127.0.0.1", self._imap.port, None, agent, password, folder),
             SmtpSubmission(
                 "127.0.0.1",
                 self._smtp.port,

@@ -98,7 +98,7 @@ class EmailChannel(Channel):
         self._place = place
         self._clock = clock
         self._position = EmailCursor(
-            place.folder / "position.json", f"{account.user}@{account.host}"
+            place.folder / "position.json", f"{account.user}@{account.host}", account.folder
         )
         self._threads = EmailThreads(place.folder / "letters.json")
         self._files = IncomingFiles(place.recogniser, self.pulse.beat, FILES_TIMEOUT_S)

@@ -19,18 +19,21 @@ class _Kept(msgspec.Struct, frozen=True):
     validity: _Number
     uid: _Number
     series: str = ""
+    # As earlier versions wrote it: the one that is set
+    folder: str = ""
 
 
 class EmailCursor:
     """Last mail that was accepted.
 
     Args:
-        account: whose mailbox it is; that of another one is begun anew.
+        account: whose mailbox it is; that of another one is begun anew, and so is another folder.
     """
 
-    def __init__(self, path: Path, account: str) -> None:
+    def __init__(self, path: Path, account: str, folder: str = "INBOX") -> None:
         self._file = CursorFile(path, _Kept, "email")
         self._account = account
+        self._folder = folder
         self._is_loaded = False
         self._loading = asyncio.Lock()
         self.is_known = False
@@ -51,13 +54,15 @@ class EmailCursor:
         """Move the cursor: every mail up to this one is committed."""
         self.is_known = True
         self.validity, self.uid = validity, uid
-        await self._file.write(_Kept(self._account, validity, uid, self.series))
+        await self._file.write(_Kept(self._account, validity, uid, self.series, self._folder))
 
     async def _load(self) -> None:
         kept = await self._file.read()
         if kept is None or kept.account != self._account:
             return
         self.series = kept.series or self.series
+        if kept.folder not in {"", self._folder}:
+            return
         if kept.series:
             self.is_known, self.validity, self.uid = True, kept.validity, kept.uid
         else:

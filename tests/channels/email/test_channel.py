@@ -22,7 +22,7 @@ from tests.contracts.channel import Listener, answer, listening
 from tests.fakes import mail_server
 from tests.fakes.clock import SteppedClock
 from tests.fakes.email_platform import EmailPlatform, Writer
-from tests.fakes.mail_server import PASSWORD
+from tests.fakes.mail_server import PASSWORD, VOUCHES
 from tests.fakes.relay import Relay
 from tests.waits import wait_until
 
@@ -185,6 +185,37 @@ async def test_what_was_there_before_the_agent_came_is_not_for_it(
         await platform.write("new")
         [heard] = await listener.first()
     assert heard.text == "new"
+
+
+async def test_what_was_in_a_folder_before_the_agent_looked_there_is_not_for_it(
+    platform: EmailPlatform,
+) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("first")
+        await listener.first()
+    old = platform.writer.letter("turn the pump on").as_bytes()
+    with imaplib.IMAP4("127.0.0.1", mail_server.shared().imap) as client:
+        client.login(platform.writer.agent, PASSWORD)
+        client.create("Agent")
+        client.append("Agent", "", "", vouched(old, platform.writer))
+    moved = platform.restarted(folder="Agent")
+    async with listening(moved) as listener:
+        await wait_until(lambda: moved._position.is_known)
+        with imaplib.IMAP4("127.0.0.1", mail_server.shared().imap) as client:
+            client.login(platform.writer.agent, PASSWORD)
+            new = platform.writer.letter("new").as_bytes()
+            client.append("Agent", "", "", vouched(new, platform.writer))
+        [heard] = await listener.first()
+    assert heard.text == "new"
+
+
+def vouched(letter: bytes, writer: Writer) -> bytes:
+    """Return a letter as the server would have put it into the mailbox."""
+    head = (
+        f"Return-Path: <{writer.address}>\r\n"
+        f"Authentication-Results: {VOUCHES}; dmarc=pass header.from=example.org\r\n"
+    )
+    return head.encode() + letter.replace(b"\n", b"\r\n")
 
 
 async def test_a_letter_has_the_time_at_which_the_server_got_it(platform: EmailPlatform) -> None:
