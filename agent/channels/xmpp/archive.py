@@ -28,8 +28,6 @@ _log = logging.getLogger(__name__)
 
 # Of one page; servers give no more than a hundred or so
 PAGE = 50
-# A device that was away for a month in a busy room; more is told to be lost
-MAX_PAGES = 100
 # How far clocks may be apart where only a time is known; what comes again is known by its id
 MAX_APART_S = 3600.0
 _FORWARD = "urn:xmpp:forward:0"
@@ -71,7 +69,7 @@ class XmppArchive:
     async def since(self, mark: XmppMark) -> AsyncIterator[ArchivedMessage]:
         """Yield the messages after it."""
         after, start = mark.after, ""
-        for _ in range(MAX_PAGES):
+        while True:
             limits = {"max": str(PAGE), **({"after": after} if after else {})}
             try:
                 ended, found = await self._page(limits, start=start)
@@ -86,11 +84,12 @@ class XmppArchive:
                 continue
             for kept in found:
                 yield kept
-            after = text_of(ended, f".//{{{SET}}}last")
+            before, after = after, text_of(ended, f".//{{{SET}}}last")
             fin = ended.find(f"{{{ARCHIVE}}}fin")
-            if not after or (fin is not None and fin.get("complete") == "true"):
+            is_complete = fin is not None and fin.get("complete") == "true"
+            # A server that says the same page again has no more to say
+            if is_complete or after in {"", before}:
                 return
-        _log.warning("xmpp: too many missed messages to fetch; the newest are lost")
 
     async def has(self, known: str, partner: str) -> bool:
         """Return true if a message of ours is among the last ones of a chat."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.channels.xmpp import connection, receive
+from agent.channels.xmpp import archive, connection, receive
 from agent.errors import ChannelUnavailable, StorageFull
 from agent.messages import Inbound
 from tests.contracts.channel import answer
@@ -57,6 +57,30 @@ async def test_a_room_whose_server_is_away_holds_up_nothing(
         await platform.write("three", is_group=True)
         assert {one.text for one in await all_.first(3)} == {"one", "two", "three"}
         assert channel._sending.open() is begun
+
+
+async def test_everything_that_was_missed_comes_page_by_page(
+    platform: XmppPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long absence from a busy room is many pages; the last ones are the newest."""
+    monkeypatch.setattr(archive, "PAGE", 2)
+    async with at_work(platform.channel) as listener:
+        await platform.write("first")
+        await listener.first()
+    missed = [f"missed {number}" for number in range(7)]
+    for text in missed:
+        platform.anna.say(platform.address, text)
+    await wait_for_archive(platform, missed[-1])
+    async with at_work(platform.restarted()) as listener:
+        await platform.write("now")
+        heard = [one.text for one in await listener.first(8)]
+    assert heard == [*missed, "now"]
+
+
+async def wait_for_archive(platform: XmppPlatform, last: str) -> None:
+    async with asyncio.timeout(10):
+        while last not in await platform.anna.archived():
+            pass
 
 
 async def test_what_a_server_makes_longer_holds_up_nothing(platform: XmppPlatform) -> None:
