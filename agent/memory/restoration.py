@@ -132,14 +132,17 @@ def living(entries: Iterable[MemoryEntry], tombstones: Tombstones) -> Iterator[M
 
 
 def merge_entries(db: sqlite3.Connection, entries: Iterable[MemoryEntry]) -> int:
-    """Restore missing or newer memories; return how many."""
+    """Restore missing or newer memories; return how many.
+
+    What is here and trusted more stays: whoever lays a file here replaces nobody's own words.
+    """
     # By the numbers of where they come from, those that are there already too
     ids: dict[int, int] = {}
     hidden: list[tuple[int, int]] = []
     restored = 0
     for entry in entries:
         held = rows.held(db, entry.scope.owner, entry.key)
-        if held is not None and held.updated_at_s >= entry.updated_at_s:
+        if held is not None and not _replaces(entry, held):
             ids[entry.memory_id] = held.memory_id
             continue
         put = rows.restore(db, replace(entry, superseded_by=None))
@@ -152,6 +155,10 @@ def merge_entries(db: sqlite3.Connection, entries: Iterable[MemoryEntry]) -> int
         if by in ids:
             rows.hide(db, memory_id, ids[by])
     return restored
+
+
+def _replaces(entry: MemoryEntry, held: MemoryEntry) -> bool:
+    return held.updated_at_s < entry.updated_at_s and held.provenance <= entry.provenance
 
 
 def decoded(raw: bytes) -> str:

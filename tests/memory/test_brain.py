@@ -265,6 +265,24 @@ async def test_a_snapshot_that_this_device_did_not_write_is_trusted_like_a_page(
     assert "this device did not write that file" in caplog.text
 
 
+async def test_a_snapshot_of_another_device_replaces_nobodys_own_words(path: Path) -> None:
+    memory = opened(path)
+    await memory.store("valve", "ask before the valve", scope=MEI, provenance=Provenance.OWNER)
+    await memory.mark("valve", MEI, pinned=True)
+    before = await memory.get("valve", MEI)
+    await memory.aclose()
+    newer = replace(entry("never ask"), scope=MEI, key="valve", updated_at_s=4e9)
+    (path.parent / NAME).write_bytes(whole([newer, replace(newer, key="k1")]))
+    memory = opened(path)
+    try:
+        assert await memory.get("valve", MEI) == before
+        other = await memory.get("k1", MEI)
+    finally:
+        await memory.aclose()
+    assert other is not None
+    assert (other.content, other.provenance) == ("never ask", Provenance.WEB)
+
+
 @pytest.mark.parametrize("spoiled", ["changed", "other key", "open key", "no key", "no seals"])
 async def test_one_that_was_changed_since_is_believed_no_more(path: Path, spoiled: str) -> None:
     lose(path)
