@@ -110,18 +110,21 @@ def _notes(folder: Path, scope: Scope, provenance: Provenance) -> _Found:
 async def _newer(
     memory: Memory, found: _Found, here: dict[int, int]
 ) -> AsyncIterator[MemoryEntry | None]:
-    """Yield memories that are missing here or older; note the others' ids here by those there."""
+    """Yield what is missing, older or less trusted here; note the ids here of all others."""
     while page := await asyncio.to_thread(lambda: list(islice(found, _PAGE_ENTRIES))):
         for entry in page:
             held = None if entry is None else await _held(memory, entry)
-            if entry is None or held is None or _is_newer(entry, held):
+            if entry is None or held is None or _replaces(entry, held):
                 yield entry
             else:
                 here[entry.memory_id] = held.memory_id
 
 
-def _is_newer(entry: MemoryEntry, held: MemoryEntry) -> bool:
-    return held.updated_at_s < entry.updated_at_s and held.provenance <= entry.provenance
+def _replaces(entry: MemoryEntry, held: MemoryEntry) -> bool:
+    if held.updated_at_s < entry.updated_at_s:
+        return held.provenance <= entry.provenance
+    # The same words, and somebody vouches for them now
+    return held.content == entry.content and held.provenance < entry.provenance
 
 
 async def _held(memory: Memory, entry: MemoryEntry) -> MemoryEntry | None:

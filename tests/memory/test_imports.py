@@ -62,6 +62,25 @@ async def test_what_is_trusted_more_here_is_not_replaced(
     assert await imports.bring_in(memory, file, owners, Provenance.OWNER) == TransferResult(1)
 
 
+async def test_what_came_back_without_trust_gets_it_from_whoever_vouches_for_it(
+    make_memory: MakeMemory, tmp_path: Path
+) -> None:
+    memory = make_memory(NoEmbedder())
+    owned = replace(entry("ask before the pump", provenance=Provenance.OWNER), pinned=True)
+    changed = replace(entry("the pump is blue", provenance=Provenance.OWNER), key="changed")
+    file = tmp_path / "from-the-old-card.md"
+    file.write_bytes(whole([owned, changed]))
+    assert await imports.bring_in(memory, file, owned.scope) == TransferResult(2)
+    await memory.store("changed", "the pump is red", scope=changed.scope)
+    moved = await imports.bring_in(memory, file, owned.scope, Provenance.OWNER)
+    assert moved == TransferResult(1)
+    found = {one.key: one async for one in memory.entries()}
+    assert (found["a-key"].provenance, found["a-key"].pinned) == (Provenance.OWNER, True)
+    # What is newer here and says something else is no word of that file
+    assert found["changed"].content == "the pump is red"
+    assert await imports.bring_in(memory, file, owned.scope) == TransferResult(0)
+
+
 async def test_what_the_owner_said_before_is_not_replaced_either(
     make_memory: MakeMemory, tmp_path: Path
 ) -> None:
