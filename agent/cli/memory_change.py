@@ -4,7 +4,7 @@ import os
 from argparse import Namespace
 
 from agent.cli import exits, memory_text
-from agent.cli.memory_store import looked_into, opened, place_of
+from agent.cli.memory_store import looked_into, named, opened, place_of
 from agent.cli.output import agreed, clean, say
 from agent.config import expanded
 from agent.errors import MemoryUnavailable
@@ -35,10 +35,22 @@ async def _pin(arguments: Namespace, memory: Memory) -> int:
         raise MemoryUnavailable(f"the {memory.name} backend cannot pin memories")
     is_pin = arguments.action == "pin"
     for key in arguments.keys:
+        if is_pin:
+            await _refuse_closed(arguments, memory, key)
         if not await memory.mark(key, Scope(arguments.person), pinned=is_pin):
             raise memory_text.no_such(key, arguments.person)
         say(f"{clean(key)} {'is in every prompt now' if is_pin else 'is recalled like others now'}")
     return exits.OK
+
+
+async def _refuse_closed(arguments: Namespace, memory: Memory, key: str) -> None:
+    """Refuse to pin what no prompt shows."""
+    closed = await named(memory, key, Scope(arguments.person))
+    if closed is not None and closed.superseded_by is not None:
+        raise MemoryUnavailable(
+            f"{key} is hidden by a newer memory, so that no prompt has it: forget the newer one "
+            f"first; `barnacle memory show {key}` tells since when"
+        )
 
 
 async def _import(arguments: Namespace, memory: Memory) -> int:

@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from agent.cli import exits, memory_text
-from agent.cli.memory_store import looked_into, place_of
+from agent.cli.memory_store import looked_into, named, place_of
 from agent.cli.output import agreed, clean, say
 from agent.errors import MemoryUnavailable
 from agent.memory.base import Catalogued, Chronicled, Curated, Memory, MemoryEntry, Scope
@@ -46,7 +46,9 @@ async def _forget_keys(arguments: Namespace, memory: Memory) -> int:
     status = exits.OK
     for entry in await _of_keys(arguments, memory):
         key = clean(entry.key)
-        if not agreed(arguments, f"forget {key}: {clean(entry.content)}"):
+        if not await _is_there(memory, entry):
+            say(f"{key} went with it")
+        elif not agreed(arguments, f"forget {key}: {clean(entry.content)}"):
             say(f"{key} kept")
         elif await memory.forget(entry.key, entry.scope):
             say(f"{key} forgotten")
@@ -54,6 +56,12 @@ async def _forget_keys(arguments: Namespace, memory: Memory) -> int:
             memory_text.note(f"{key} kept: the {memory.name} backend cannot delete")
             status = exits.FAILED
     return status
+
+
+async def _is_there(memory: Memory, entry: MemoryEntry) -> bool:
+    """Return false for a memory that went with one before it."""
+    held = await named(memory, entry.key, entry.scope)
+    return held is not None and held.scope.owner == entry.scope.owner
 
 
 async def _forget_source(arguments: Namespace, memory: Curated) -> int:
@@ -98,7 +106,7 @@ async def _of_keys(arguments: Namespace, memory: Memory) -> list[MemoryEntry]:
     scope = Scope(arguments.person)
     found: list[MemoryEntry] = []
     for key in arguments.keys:
-        entry = await memory.get(key, scope)
+        entry = await named(memory, key, scope)
         if entry is None or entry.scope.owner != scope.owner:
             raise memory_text.no_such(key, arguments.person)
         found.append(entry)

@@ -5,12 +5,29 @@ from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from msgspec.structs import replace
+
 from agent.app.embedder import embedder_of
 from agent.cli import configuration
 from agent.embeddings.none import NoEmbedder
 from agent.memory.backends import BackendPlace, may_hold_memories, open_backend
-from agent.memory.base import Memory
+from agent.memory.base import Memory, MemoryEntry, Scope
 from agent.system.clock import SystemClock
+
+
+async def named(memory: Memory, key: str, scope: Scope) -> MemoryEntry | None:
+    """Return the memory of that key; one that is no longer so has its end."""
+    found = await memory.get(key, scope)
+    if found is not None and found.scope.owner == scope.owner:
+        return found
+    every = {entry.memory_id: entry async for entry in memory.entries() if scope.sees(entry.scope)}
+    closed = [one for one in every.values() if one.key == key and one.superseded_by is not None]
+    mine = next((one for one in closed if one.scope.owner == scope.owner), None)
+    hidden = mine or found or next(iter(closed), None)
+    later = every.get(hidden.superseded_by or 0) if hidden is not None else None
+    return (
+        hidden if hidden is None or later is None else replace(hidden, until_s=later.created_at_s)
+    )
 
 
 def place_of(arguments: Namespace, *, searches: bool = False) -> BackendPlace:

@@ -3,10 +3,8 @@
 from argparse import Namespace
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from agent.cli import exits, memory_text
-from agent.cli.memory_store import looked_into, place_of
+from agent.cli.memory_store import looked_into, named, place_of
 from agent.cli.output import say, say_json, say_table
 from agent.errors import MemoryUnavailable
 from agent.memory.base import CONVERSATION, Catalogued, Chronicled, Memory, MemoryEntry, Scope
@@ -34,7 +32,9 @@ async def _timeline(arguments: Namespace, memory: Memory) -> None:
 
 
 async def _show(arguments: Namespace, memory: Memory) -> None:
-    found = await _found(arguments, memory)
+    found = await named(memory, arguments.key, Scope(arguments.person))
+    if found is None:
+        raise memory_text.no_such(arguments.key, arguments.person)
     former = await memory.former(found) if isinstance(memory, Chronicled) else []
     words = await _words(memory, found)
     if arguments.json:
@@ -49,20 +49,6 @@ async def _show(arguments: Namespace, memory: Memory) -> None:
     say(found.content)
     _say_part("in the words of", words)
     _say_part("before", former)
-
-
-async def _found(arguments: Namespace, memory: Memory) -> MemoryEntry:
-    """Return the memory; one that is no longer so has its end."""
-    scope = Scope(arguments.person)
-    found = await memory.get(arguments.key, scope)
-    if found is not None:
-        return found
-    every = {entry.memory_id: entry async for entry in memory.entries() if scope.sees(entry.scope)}
-    closed = next((one for one in every.values() if one.key == arguments.key), None)
-    if closed is None:
-        raise memory_text.no_such(arguments.key, arguments.person)
-    later = every.get(closed.superseded_by or 0)
-    return closed if later is None else replace(closed, until_s=later.created_at_s)
 
 
 async def _words(memory: Memory, entry: MemoryEntry) -> list[MemoryEntry]:

@@ -154,3 +154,32 @@ def test_memories_are_pinned_and_unpinned_by_hand(capsys: pytest.CaptureFixture[
         assert json.loads(capsys.readouterr().out)["pinned"] is is_pinned
     assert main(["memory", "pin", "nothing"]) == exits.FAILED
     assert "has no memory with the key nothing" in capsys.readouterr().err
+
+
+def test_what_is_no_longer_so_is_forgotten_by_the_key_that_the_timeline_tells(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["memory", "forget", "boiler-1", "--yes"]) == exits.OK
+    assert capsys.readouterr().out == "boiler-1 forgotten\n"
+    assert main(["memory", "show", "boiler-1"]) == exits.FAILED
+    assert "boiler-2" in keys(capsys)
+
+
+def test_what_is_no_longer_so_is_not_said_to_be_in_every_prompt(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["memory", "pin", "boiler-1"]) == exits.FAILED
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "boiler-1 is hidden by a newer memory" in said.err
+
+
+def test_a_message_that_goes_with_its_fact_is_not_said_to_stay(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (message,) = (key for key in keys(capsys) if key.startswith("you-know"))
+    assert main(["memory", "forget", "leak", message, "--yes"]) == exits.OK
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert said.out == f"leak forgotten\n{message} went with it\n"
+    assert message not in keys(capsys)
