@@ -1,6 +1,5 @@
 """`barnacle memory forget`: by key, thing, topic, source and time; or only a look at it."""
 
-import time
 from argparse import Namespace
 from collections.abc import Sequence
 
@@ -130,8 +129,10 @@ async def _candidates(arguments: Namespace, memory: Memory, min_score: float) ->
 
 
 def _fits(entry: MemoryEntry, arguments: Namespace) -> bool:
-    said = time.strftime("%Y-%m-%d", time.gmtime(entry.created_at_s))
+    said = memory_text.day_of(entry.created_at_s)
     is_then = (arguments.since or said) <= said <= (arguments.until or said)
+    if said == memory_text.NO_DAY and (arguments.since or arguments.until):
+        return False
     return is_then and arguments.source in {None, entry.source}
 
 

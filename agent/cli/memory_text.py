@@ -19,13 +19,15 @@ _MAX_CELL_COLUMNS = 14
 _KEY_PART = 5
 # As long as the longest thing that is remembered
 _MAX_CONTENT_CHARS = 1_000_000
+# Of a time that no calendar has
+NO_DAY = "unknown"
 
 
 def row(entry: MemoryEntry, *, whose: bool = False) -> tuple[str, ...]:
     """The content last: it is what is cut."""
     owner = (entry.scope.owner.partition(":")[2] or "everybody",) if whose else ()
     return (
-        _day(entry.updated_at_s),
+        day_of(entry.updated_at_s),
         *owner,
         entry.category,
         entry.provenance.name.lower(),
@@ -36,9 +38,9 @@ def row(entry: MemoryEntry, *, whose: bool = False) -> tuple[str, ...]:
 
 def story_row(entry: MemoryEntry) -> tuple[str, ...]:
     """Since when, until when, by whom, in which words."""
-    until = "" if entry.until_s is None else f"until {_day(entry.until_s)}"
+    until = "" if entry.until_s is None else f"until {day_of(entry.until_s)}"
     return (
-        _day(entry.created_at_s),
+        day_of(entry.created_at_s),
         until,
         entry.provenance.name.lower(),
         entry.key,
@@ -160,7 +162,7 @@ def _item(entry: MemoryEntry) -> str:
     key = printable_line(entry.key, _MAX_KEY_CHARS)
     # Indented, so that the lines of a memory stay one item
     content = printable_text(entry.content, _MAX_CONTENT_CHARS).replace("\n", "\n  ")
-    source = f"{entry.provenance.name.lower()}, {_day(entry.updated_at_s)}"
+    source = f"{entry.provenance.name.lower()}, {day_of(entry.updated_at_s)}"
     return f"- **{key}**: {content} ({source})"
 
 
@@ -185,12 +187,16 @@ def _columns(text: str) -> int:
     )
 
 
-def _day(wall_s: float) -> str:
-    return _moment(wall_s)[:10]
+def day_of(wall_s: float) -> str:
+    """Return the day where this machine is, as the agent tells it and as people name it."""
+    try:
+        return time.strftime("%Y-%m-%d", time.localtime(wall_s))
+    except (OverflowError, OSError, ValueError):
+        return NO_DAY
 
 
 def _moment(wall_s: float) -> str:
     try:
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(wall_s))
     except (OverflowError, OSError, ValueError):
-        return "unknown"
+        return NO_DAY

@@ -1,5 +1,7 @@
 import asyncio
 import json
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,16 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "state" / "memory" / "brain.db"
     asyncio.run(remember(path))
     return path
+
+
+@pytest.fixture
+def honolulu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Where it is still the day before, when the first memories are said."""
+    with monkeypatch.context() as there:
+        there.setenv("TZ", "HST10")
+        time.tzset()
+        yield
+    time.tzset()
 
 
 async def remember(path: Path) -> None:
@@ -183,3 +195,13 @@ def test_a_message_that_goes_with_its_fact_is_not_said_to_stay(
     assert said.err == ""
     assert said.out == f"leak forgotten\n{message} went with it\n"
     assert message not in keys(capsys)
+
+
+@pytest.mark.usefixtures("honolulu")
+def test_a_day_is_the_day_of_whoever_names_it(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["memory", "timeline", "boiler"])
+    assert capsys.readouterr().out.split()[:3] == ["2025-10-08", "until", "2025-10-15"]
+    assert main(["memory", "forget", "--until", "2025-10-08", "--yes"]) == exits.OK
+    assert keys(capsys) >= {"boiler-2", "leak", "manual"}
+    assert main(["memory", "timeline", "cellar"]) == exits.OK
+    assert "nothing about cellar" in capsys.readouterr().out

@@ -74,6 +74,7 @@ def test_json_has_every_field() -> None:
 @pytest.mark.parametrize("at_s", [math.inf, 1e300, -1e300])
 def test_a_time_that_is_none_is_no_traceback(at_s: float) -> None:
     assert memory_text.as_json(entry("a", "b", at_s=at_s))["updated"] == "unknown"
+    assert memory_text.day_of(at_s) == memory_text.NO_DAY
 
 
 class Screen(io.StringIO):
