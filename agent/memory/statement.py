@@ -35,6 +35,31 @@ _NOT_SO = re.compile(
     r"|anstatt|y no|no|ya no|en vez de|et non|pas|et plus"
     r"|au lieu de)\b|而不是|不是|不再|ではなく|じゃなく).*\Z"
 )
+# How a thing is just now, which ends nothing: the pump is on, and on PB3 all the same
+_STATE = re.compile(
+    r"^(?:on|off|in|out|up|down|over|an|aus|auf|zu)\Z|^(?:on|off) (?:again|all |for |since |until )"
+    r"|^on (?:fire|standby|hold|time|sale|strike|duty|call|holiday|vacation|battery|(?:its|the|his"
+    r"|her|their) way|the (?:phone|move|mend))\b"
+    r"|^in (?:use|order|operation|service|stock|danger|trouble|need|repair|pieces|progress|motion"
+    r"|charge|love|pain|a (?:good|bad|hurry|meeting)|good|bad|perfect)\b"
+    r"|^at (?:rest|work|risk|fault|its limit|full)\b"
+    r"|^under (?:repair|control|pressure|warranty|load|construction)\b"
+    r"|^(?:in (?:betrieb|ordnung|gefahr|reparatur|arbeit|urlaub|eile|gang|bewegung|rente)"
+    r"|im (?:einsatz|urlaub|gang|stress|eimer|leerlauf|dienst)"
+    r"|am (?:laufen|arbeiten|ende|laden|apparat)"
+    r"|auf (?:standby|reisen|lager|arbeit|dienstreise)|unter (?:druck|strom|kontrolle|last))\b"
+    r"|^en (?:marcha|funcionamiento|orden|línea|venta|uso|reparación|peligro|espera|marche|panne"
+    r"|route|service|cours|ligne|colère|vacances|vente|retard|charge|réparation|attente|danger)\b"
+    r"|^(?:à (?:l'arrêt|jour|vendre|l'heure)|au (?:repos|travail|chômage))\b"
+    r"|^(?:正?在)(?:运行|工作|运转|漏|响|充电|睡|开会|上班|度假|生气|用|修|下雨)"
+)
+# Where a wire goes: true beside the room that the thing is in
+_PIN = re.compile(
+    r"^(?:(?:on|at|an|auf|en|in|à|sur) )?(?:(?:the |dem |den |el |la |le )?(?:pin|gpio|port"
+    r"|broche|pata|puerto|address|adresse|dirección)(?: \w{1,6}|\d{1,3})|p[a-k]\d{1,2}|gp\d{1,2}"
+    r"|0x[0-9a-f]{1,4})\b"
+    r"|^(?:on|at|an|en|à|sur) [ad]\d{1,2}\b|^在?(?:引脚)?p[a-k]\d{1,2}"
+)
 # A value of a class takes the place of one of the same class alone: the car is red, and broken
 _TIME = re.compile(
     r"^(?:at|um) (?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|eins|zwei|drei"
@@ -47,7 +72,8 @@ _TIME = re.compile(
 )
 _PLACE = re.compile(
     r"^(?:in|at|on|under|behind|next to|near|inside|beside|above|im|am|auf|unter|hinter|neben|bei"
-    r"|über|en|sobre|debajo|detrás|junto|dans|sur|sous|derrière|à|au|chez|près)\b|^在|(?:里|上|下|边|旁)\Z"
+    r"|über|en|sobre|debajo|detrás|junto|dans|sur|sous|derrière|à|au|chez|près) \w"
+    r"|^在|(?:里|上|下|边|旁)\Z"
     r"|(?:の中|の上|の下|の横)(?:に|\Z)"
 )
 _NUMBER = re.compile(r"\d")
@@ -63,18 +89,24 @@ _NAMED = frozenset({"i drive", "i work"})
 _NAME_WORDS, _NAME_CHARS = 2, 24
 # Things that are one at a time, whatever their value looks like
 _SINGLE = re.compile(
-    r"password|passcode|\bcode\b|\bpin\b|favou?rite|address|birthday|\bjob\b|profession|email|phone"
+    r"password|passcode|\bcode\b|\bpin\b|favou?rite|address|birthday|\bjob\b|profession|email"
     r"|number|landlord|boss|dentist|doctor|plumber|size|nickname|bedtime|appointment|meeting"
-    r"|passwort|kennwort|lieblings|adresse|geburtstag|beruf|telefon|nummer|vermieter|chef|arzt|ärztin"
-    r"|grösse|termin|contraseña|clave|favorit|dirección|cumpleaños|trabajo|teléfono|número"
-    r"|jef[ea]|médic|talla|cita|mot de passe|préféré|anniversaire|métier|travail|téléphone"
-    r"|numéro|patron|médecin|dentiste|taille|rendez-vous|密码|最喜欢|地址|生日|工作|职业|电话|号码|老板|医生"
-    r"|尺码|约会|会议|パスワード|暗証|好きな|住所|誕生日|仕事|職業|電話|番号|上司|医者|サイズ|予約|会議"
+    r"|passwort|kennwort|lieblings|adresse|geburtstag|beruf|nummer|vermieter|chef|arzt|ärztin"
+    r"|grösse|termin|contraseña|clave|favorit|dirección|cumpleaños|trabajo|número"
+    r"|jef[ea]|médic|talla|cita|mot de passe|préféré|anniversaire|métier|travail"
+    r"|numéro|patron|médecin|dentiste|taille|rendez-vous|密码|最喜欢|地址|生日|工作|职业|号码|老板|医生"
+    r"|尺码|约会|会议|パスワード|暗証|好きな|住所|誕生日|仕事|職業|番号|上司|医者|サイズ|予約|会議"
 )
-# Of these, a time and a place are true beside each other, and beside a name
+# Whoever is one of these has a name; whatever else is said of them is true beside it
+_SOMEBODY = re.compile(
+    r"landlord|boss|dentist|doctor|plumber|vermieter|chef|arzt|ärztin|jef[ea]|médic|patron|médecin"
+    r"|dentiste"
+)
+# Of these, a time and a place are true beside each other, and beside a name or a word
 _BOTH = re.compile(
-    r"appointment|meeting|landlord|boss|dentist|doctor|plumber|termin|vermieter|chef|arzt|ärztin"
-    r"|\bcita|jef[ea]|médic|rendez-vous|patron|médecin|dentiste|约会|会议|老板|医生|予約|会議|上司|医者"
+    rf"{_SOMEBODY.pattern}|appointment|meeting|termin|\bcita|rendez-vous|约会|会议|老板|医生|予約|会議"
+    r"|上司|医者|password|passcode|\bcode\b|passwort|kennwort|contraseña|clave|mot de passe|密码"
+    r"|パスワード|暗証"
 )
 _DIET = (
     r"(?:an? |ein |eine |un |une )?(?P<v>(?:not )?(?:vegan|vegetarian|pescatarian|veganer(?:in)?"
@@ -274,11 +306,22 @@ def _begins_with_name(value: str, text: str) -> bool:
 
 def _kind(subject: str, value: str, text: str) -> str | None:
     """Return the class of a value; None where another value may be true beside it."""
-    classes = (("time", _TIME), ("place", _PLACE), ("number", _NUMBER), ("colour", _COLOUR))
+    if _STATE.search(value):
+        return None
+    classes = (
+        ("pin", _PIN),
+        ("time", _TIME),
+        ("place", _PLACE),
+        ("number", _NUMBER),
+        ("colour", _COLOUR),
+    )
     found = next((name for name, pattern in classes if pattern.search(value)), None)
-    if _SINGLE.search(subject):
-        return found if found in {"time", "place"} and _BOTH.search(subject) else "it"
-    return found or ("name" if _is_name(value, text) else None)
+    if not _SINGLE.search(subject):
+        return found or ("name" if _is_name(value, text) else None)
+    if found in {"time", "place"} and _BOTH.search(subject):
+        return found
+    is_told = not _SOMEBODY.search(subject) or _begins_with_name(value, text)
+    return "it" if is_told else None
 
 
 def _is_name(value: str, text: str) -> bool:
