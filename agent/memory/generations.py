@@ -21,7 +21,8 @@ from msgspec import Struct
 from agent.errors import StorageFull
 from agent.memory import snapshot
 from agent.memory.base import MemoryEntry
-from agent.storage.files import PRIVATE_FOLDER, sync_folder, write_atomic
+from agent.storage.files import PRIVATE_FOLDER, begin_beside, sync_folder, write_atomic
+from agent.storage.lock import locked
 
 KEY_NAME = "memory-seal.key"
 SEALS_NAME = "memory-seals"
@@ -132,18 +133,19 @@ class Generation(Struct, frozen=True):
 class SnapshotDraft:
     """A snapshot in progress; always call `discard` at the end."""
 
-    def __init__(self, path: Path, put: Callable[[Generation], WrittenSnapshot]) -> None:
-        self._path = path
+    def __init__(self, place: Path, put: Callable[[Generation], WrittenSnapshot]) -> None:
+        self._place = place
         self._put = put
         self._count = 0
         self._digest = hashlib.sha256()
-        path.unlink(missing_ok=True)
-        self._file = _created(path)
+        # One of its own: a command may write a snapshot beside the agent
+        self._path, handle = begin_beside(place)
+        self._file = os.fdopen(handle, "wb")
         self._write(snapshot.HEADER.encode())
 
     def add(self, entries: Sequence[MemoryEntry]) -> None:
         """Add memories; raise StorageFull and keep the old snapshot."""
-        with _saying_what_is_full(self._path):
+        with _saying_what_is_full(self._place):
             self._write("".join(map(snapshot.rendered, entries)).encode(errors="replace"))
         self._count += len(entries)
 
@@ -154,11 +156,14 @@ class SnapshotDraft:
             StorageFull: what was there is still there.
         """
         digest = self._digest.hexdigest()
-        with _saying_what_is_full(self._path):
+        with _saying_what_is_full(self._place):
             self._file.write(snapshot.ending(self._count, digest))
             _sync(self._file)
-            self._file.close()
-            return self._put(Generation(self._path, self._count, digest))
+            try:
+                return self._put(Generation(self._path, self._count, digest))
+            finally:
+                # Not before it is in its place: nobody takes what is open for a leftover
+                self._file.close()
 
     def discard(self) -> None:
         with contextlib.suppress(OSError):
@@ -199,9 +204,14 @@ class Generations:
         """
         with _saying_what_is_full(self.newest_path):
             self._folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-            return SnapshotDraft(self.newest_path.with_name(f"{NAME}{_TEMP_SUFFIX}"), self._put)
+            return SnapshotDraft(self.newest_path, self._put)
 
     def _put(self, new: Generation) -> WrittenSnapshot:
+        """Move a snapshot to its place; others wait with theirs."""
+        with locked(self.newest_path):
+            return self._put_alone(new)
+
+    def _put_alone(self, new: Generation) -> WrittenSnapshot:
         written = WrittenSnapshot(self.newest_path, new.count, new.digest)
         # First: one that is there and not known would be believed less than it is worth
         self._seals.note(new.digest)

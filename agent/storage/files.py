@@ -67,6 +67,15 @@ def is_read_only(place: Path | int) -> bool:
         return False
 
 
+def begin_beside(path: Path) -> tuple[Path, int]:
+    """Return a new file beside one, for a content that comes in pieces, and its handle.
+
+    It is locked until that is closed. What was left of earlier ones is removed.
+    """
+    _remove_left_over_of(path)
+    return _temp_of(path)
+
+
 def sync_folder(folder: Path) -> None:
     """Make a rename in the folder durable."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -78,8 +87,7 @@ def sync_folder(folder: Path) -> None:
 
 def _replace(path: Path, content: bytes, *, is_synced: bool) -> None:
     path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-    _remove_left_over_of(path)
-    temp, handle = _temp_of(path)
+    temp, handle = begin_beside(path)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)

@@ -10,6 +10,8 @@ from agent.memory.base import MemoryEntry, Scope
 from agent.memory.generations import KEY_NAME, NAME, SEALS_NAME, Generations, WrittenSnapshot
 from agent.messages import Provenance
 
+LOCK_NAME = f"{NAME}.lock"
+
 
 def entry(number: int, content: str = "content") -> MemoryEntry:
     return MemoryEntry(
@@ -37,7 +39,7 @@ def test_what_was_written_is_whole_and_only_for_the_agents_user(tmp_path: Path) 
     assert found.is_whole()
     assert list(found.entries()) == [entry(1), entry(2)]
     assert found.path.stat().st_mode & 0o077 == 0
-    assert names(tmp_path / "memory") == [NAME, KEY_NAME, SEALS_NAME]
+    assert names(tmp_path / "memory") == [NAME, LOCK_NAME, KEY_NAME, SEALS_NAME]
 
 
 def test_the_last_three_are_kept_the_newest_first(tmp_path: Path) -> None:
@@ -49,7 +51,7 @@ def test_the_last_three_are_kept_the_newest_first(tmp_path: Path) -> None:
         "MEMORY_SNAPSHOT.1.md",
         "MEMORY_SNAPSHOT.2.md",
         "MEMORY_SNAPSHOT.md",
-        *(KEY_NAME, SEALS_NAME),
+        *(LOCK_NAME, KEY_NAME, SEALS_NAME),
     ]
 
 
@@ -82,14 +84,14 @@ def test_one_that_was_cut_is_none(tmp_path: Path, length: int) -> None:
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
-@pytest.mark.parametrize("failing", ["_created", "_sync"])
+@pytest.mark.parametrize(("failing", "calls"), [("begin_beside", 1), ("_created", 1), ("_sync", 2)])
 def test_a_disk_that_takes_nothing_leaves_what_was_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str, number: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str, calls: int, number: int
 ) -> None:
     write(tmp_path, [entry(1)])
     write(tmp_path, [entry(2)])
     real = getattr(generations, failing)
-    for step in range(2):
+    for step in range(calls):
         left = [step]
 
         def fails(argument: object, left: list[int] = left) -> object:
@@ -105,4 +107,30 @@ def test_a_disk_that_takes_nothing_leaves_what_was_there(
         kept = Generations(tmp_path).every()
         assert all(one.is_whole() for one in kept)
         assert list(kept[0].entries()) == [entry(2)]
-        assert not list(tmp_path.glob("MEMORY_SNAPSHOT.md.part"))
+        assert not list(tmp_path.glob("MEMORY_SNAPSHOT.md*.part"))
+
+
+def test_two_that_write_at_once_leave_two_whole_ones(tmp_path: Path) -> None:
+    write(tmp_path, [entry(1)])
+    first, second = Generations(tmp_path).begin(), Generations(tmp_path).begin()
+    second.add([entry(2), entry(3)])
+    first.add([entry(2)])
+    first.finish()
+    # What the second has not written to its end is nobody's newest one
+    newest, *_ = Generations(tmp_path).every()
+    assert list(newest.entries()) == [entry(2)]
+    second.finish()
+    for draft in (first, second):
+        draft.discard()
+    kept = Generations(tmp_path)
+    assert [one.count for one in kept.every()] == [2, 1, 1]
+    assert all(kept.is_ours(one) for one in kept.every())
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_what_a_kill_left_of_one_goes_with_the_next(tmp_path: Path) -> None:
+    left = [tmp_path / f"{NAME}.part", tmp_path / f"{NAME}.0badcafe.part"]
+    for path in left:
+        path.write_text("half of")
+    write(tmp_path, [entry(1)])
+    assert not any(path.exists() for path in left)

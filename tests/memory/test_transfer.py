@@ -71,7 +71,7 @@ def killed_at(step: int, folder: Path) -> tuple[int, bool]:
 
 
 def names(folder: Path) -> list[str]:
-    return [found.name for found in folder.iterdir()]
+    return sorted(found.name for found in folder.iterdir())
 
 
 async def test_a_kill_at_any_step_of_a_snapshot_loses_nothing(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ async def test_a_store_that_fails_leaves_the_snapshot_that_was_there(tmp_path: P
     with pytest.raises(MemoryUnavailable):
         await take_snapshot(FailingMemory(), tmp_path)
     assert (tmp_path / NAME).read_bytes() == before
-    assert names(tmp_path) == [KEY_NAME, SEALS_NAME, NAME]
+    assert names(tmp_path) == [NAME, f"{NAME}.lock", KEY_NAME, SEALS_NAME]
 
 
 async def test_at_a_stop_nothing_is_raised_and_what_is_wrong_is_said(
@@ -148,7 +148,7 @@ async def test_the_snapshot_of_another_backend_is_not_beside_the_database(tmp_pa
     await keep_snapshot(PreparedMemory([entry("all is well")]), tmp_path)
     await keep_snapshot(NoMemory(), tmp_path)
     assert names(tmp_path) == ["prepared"]
-    assert names(tmp_path / "prepared") == [KEY_NAME, SEALS_NAME, NAME]
+    assert names(tmp_path / "prepared") == [NAME, f"{NAME}.lock", KEY_NAME, SEALS_NAME]
 
 
 async def test_what_hides_a_memory_is_followed_when_ids_change(make_memory: MakeMemory) -> None:
