@@ -14,7 +14,7 @@ import msgspec
 
 from agent.access.roles import HasRole, PersonRole
 from agent.errors import BadArguments, StorageFull
-from agent.storage.documents import open_documents
+from agent.storage.documents import open_documents, with_rows
 from agent.storage.lock import locked
 from agent.system.clock import Clock
 from agent.text.printable import printable_line
@@ -233,19 +233,11 @@ def _converted(row: object, kind: type[T]) -> T | None:
 
 
 def _write(documents: "TinyDB", table: str, kind: type[T], rows: Sequence[T]) -> None:
-    """All rows of a table in one write: a cut leaves the old ones or the new ones.
-
-    What cannot be read stays: a slip of the person who wrote it, or a later version's.
-    """
+    """All rows of a table in one write: a cut leaves the old ones or the new ones."""
     tables = documents.storage.read() or {}
-    there = tables.get(table)
-    unread = [
-        row
-        for row in (there.values() if isinstance(there, dict) else ())
-        if _converted(row, kind) is None
-    ]
-    numbered = enumerate([*map(msgspec.to_builtins, rows), *unread], start=1)
-    documents.storage.write({**tables, table: {str(number): row for number, row in numbered}})
+    built = [msgspec.to_builtins(row) for row in rows]
+    written = with_rows(tables, table, built, lambda row: _converted(row, kind) is not None)
+    documents.storage.write(written)
 
 
 def _without(person: Person, account: PersonAccount) -> Person:

@@ -8,7 +8,8 @@ import contextlib
 import json
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +89,24 @@ def changing(path: Path) -> Iterator["TinyDB"]:
     """
     with locked(path):
         yield open_documents(path)
+
+
+def with_rows(
+    tables: Mapping[str, Any], table: str, rows: Sequence[object], is_ours: Callable[[object], bool]
+) -> dict[str, Any]:
+    """Return the tables of a file with these rows of ours; whatever else is in it stays.
+
+    What cannot be read is a slip of the person who wrote it, or a later version's.
+    """
+    there = tables.get(table)
+    others = {name: content for name, content in tables.items() if name != table}
+    if there and not isinstance(there, dict):
+        aside = next(name for at in count(1) if (name := f"no table {table} {at}") not in others)
+        _log.warning("documents: no table of rows, kept under another name (name=%s)", aside)
+        others[aside] = there
+    unread = there.values() if isinstance(there, dict) else ()
+    kept = [*rows, *(row for row in unread if not is_ours(row))]
+    return others | {table: {str(number): row for number, row in enumerate(kept, start=1)}}
 
 
 def documents_set_aside(state_dir: Path) -> list[Path]:

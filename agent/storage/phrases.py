@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.errors import StorageFull
-from agent.storage.documents import open_documents
+from agent.storage.documents import open_documents, with_rows
 from agent.storage.lock import locked
 from agent.system.clock import Clock
 
@@ -208,11 +208,9 @@ class Phrases:
                 msgspec.structs.replace(one, is_last=False) if _use(one) in left else one
                 for one in before
             ]
-            changed = change(moved_on)
-            rows = {
-                str(number): msgspec.to_builtins(one) for number, one in enumerate(changed, start=1)
-            }
-            self._documents().storage.write({_PHRASES: rows})
+            rows = [msgspec.to_builtins(one) for one in change(moved_on)]
+            storage = self._documents().storage
+            storage.write(with_rows(storage.read() or {}, _PHRASES, rows, _is_phrase))
             self._left -= left
         self._seen = None
 
@@ -235,6 +233,10 @@ def _sound(rows: Iterable[object]) -> Iterator[Phrase]:
 
 def _use(one: Phrase) -> _Use:
     return one.person, one.key, one.used_s
+
+
+def _is_phrase(row: object) -> bool:
+    return any(_sound([row]))
 
 
 def _is_same(one: Phrase, other: Phrase) -> bool:

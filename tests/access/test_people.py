@@ -156,6 +156,23 @@ def test_what_cannot_be_read_of_somebody_outlasts_changes_of_others(
     assert {one.name for one in home.people.everyone()} == {"owner", "user", "Ben"}
 
 
+@pytest.mark.parametrize("table", ["people", "groups"])
+def test_a_list_that_a_person_wrote_outlasts_changes_and_lets_nobody_in(
+    home: Household, tmp_path: Path, table: str
+) -> None:
+    path = tmp_path / "people.json"
+    tables = json.loads(path.read_bytes())
+    written = [*tables["people"].values()]
+    path.write_text(json.dumps({**tables, table: written}))
+    for number in ("8", "9"):
+        home.people.let_in(PersonRole.USER, account(number), f"Ben {number}")
+        home.people.listen_in(PairedGroup(channel="telegram", target="-5"), wanted=True)
+    kept = json.loads(path.read_bytes())
+    assert [rows for rows in kept.values() if isinstance(rows, list)] == [written]
+    is_gone = table == "people"
+    assert (home.people.find("telegram", USER) is None) is is_gone
+
+
 def test_a_person_without_an_account_stays_when_others_come(home: Household) -> None:
     guest = home.people.named("guest")
     assert home.people.forget_account("telegram", GUEST)

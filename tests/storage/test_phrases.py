@@ -1,6 +1,7 @@
 """Phrases on disk: one person's, whole after a cut, bounded, and read again when they change."""
 
 import errno
+import json
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,21 @@ def test_a_damaged_file_holds_nothing_and_takes_phrases(
     assert phrases.every() == ()
     phrases.learn(said("water"))
     assert len(phrases.of("owner")) == 1
+
+
+def test_what_is_no_phrase_in_the_file_outlasts_changes(phrases: Phrases, tmp_path: Path) -> None:
+    path = tmp_path / "phrases.json"
+    later = {"person": "owner", "text": "tea", "calls": [], "state": "of a later version"}
+    path.write_text(json.dumps({"phrases": {"7": later}, "notes": {"1": {"by": "hand"}}}))
+    phrases.learn(said("water"))
+    kept = json.loads(path.read_bytes())
+    assert kept["notes"] == {"1": {"by": "hand"}}
+    assert later in kept["phrases"].values()
+    path.write_text(json.dumps({"phrases": [later]}))
+    phrases.learn(said("water"))
+    phrases.learn(said("feed"))
+    assert [rows for rows in json.loads(path.read_bytes()).values() if rows == [later]] == [[later]]
+    assert len(phrases.of("owner")) == 2
 
 
 def test_looking_makes_no_file(phrases: Phrases, tmp_path: Path) -> None:
