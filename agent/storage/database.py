@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from agent.errors import StorageFull
-from agent.storage.files import PRIVATE_FOLDER, sync_folder
+from agent.storage.files import PRIVATE_FOLDER, is_read_only, sync_folder
 from agent.storage.privacy import create_private
 
 # A writer waits this long for another one: longer than any of our transactions
@@ -98,6 +98,27 @@ def open_unchecked(
         # The check says why
         return None
     return connection
+
+
+def open_read_only(path: Path, migrations: Sequence[str]) -> sqlite3.Connection | None:
+    """Open a database on a read-only card for looking at it; None if it is on another one.
+
+    SQLite would make files beside it to read it, and a later or earlier form is not ours to read.
+    """
+    if path == IN_RAM or not is_read_only(path):
+        return None
+    from agent.storage.foreign import open_foreign  # noqa: PLC0415 - only where a card has failed
+
+    connection = open_foreign(path, check_same_thread=False)
+    # Opening it in earnest says why it cannot be read
+    with contextlib.suppress(sqlite3.Error):
+        connection.isolation_level = None
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+        (done,) = connection.execute("PRAGMA user_version").fetchone()
+        if done == len(migrations):
+            return connection
+    connection.close()
+    return None
 
 
 def was_set_aside(path: Path) -> list[Path]:

@@ -4,7 +4,7 @@ import sqlite3
 from pathlib import Path
 
 
-def open_foreign(path: Path) -> sqlite3.Connection:
+def open_foreign(path: Path, *, check_same_thread: bool = True) -> sqlite3.Connection:
     """Open the database of a program that may be running; nothing is written beside it.
 
     Raises:
@@ -15,4 +15,5 @@ def open_foreign(path: Path) -> sqlite3.Connection:
     # A program that runs, or was killed, has its newest rows in the log; without one, SQLite would
     # make one only to read
     is_logged = log.is_file() and log.stat().st_size > 0
-    return sqlite3.connect(uri if is_logged else f"{uri}&immutable=1", uri=True)
+    uri = uri if is_logged else f"{uri}&immutable=1"
+    return sqlite3.connect(uri, uri=True, check_same_thread=check_same_thread)

@@ -18,7 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from agent.errors import StorageFull
-from agent.storage.database import USUAL_PAGE_BYTES, open_database, open_unchecked
+from agent.storage.database import (
+    USUAL_PAGE_BYTES,
+    open_database,
+    open_read_only,
+    open_unchecked,
+)
 from agent.storage.files import is_read_only
 from agent.system.repeats import RepeatedTrouble
 
@@ -73,6 +78,8 @@ class DatabaseWorker:
         self._answers_first = answers_first
         # Of a file that was opened without it; None for one that may be changed
         self._check: SoundnessCheck | None = None
+        # It was opened on a read-only card
+        self._only_looks = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"db-{path.stem}")
         self._later: list[tuple[Job[object], Callable[[], None]]] = []
         self._flush: asyncio.TimerHandle | None = None
@@ -168,6 +175,13 @@ class DatabaseWorker:
         loop.run_in_executor(self._thread, self._commit_shared)
 
     def _opened(self, begin: str) -> sqlite3.Connection:
+        if self._only_looks and not is_read_only(self._path):
+            self._leave_read_only()
+        if self._connection is None:
+            if begin == _CHANGE:
+                self._refuse_read_only()
+            self._connection = open_read_only(self._path, self._migrations)
+            self._only_looks = self._connection is not None
         if self._connection is None and self._answers_first:
             self._connection = self._opened_as_noted(begin)
         if self._connection is None:
@@ -175,6 +189,12 @@ class DatabaseWorker:
         if self._check is not None and begin == _CHANGE:
             self._allow_changes(self._connection, self._check)
         return self._connection
+
+    def _leave_read_only(self) -> None:
+        """Open anew what others may change now."""
+        if self._connection is not None:
+            self._connection.close()
+        self._connection, self._only_looks = None, False
 
     def _opened_as_noted(self, begin: str) -> sqlite3.Connection | None:
         """Open for looking what was closed whole; None if it has to be checked first."""
@@ -289,7 +309,7 @@ class DatabaseWorker:
                 self._check.run()
             self._connection.close()
             self._connection = None
-            if self._answers_first and self._check is None:
+            if self._answers_first and self._check is None and not self._only_looks:
                 from agent.storage import clean_end
 
                 clean_end.note(self._path)

@@ -23,6 +23,8 @@ from agent.health.checks.config import check_jobs
 from agent.health.checks.storage import check_databases
 from agent.health.doctor import examine
 from agent.health.report import LastError, Reporter, Subjects
+from agent.memory.base import Scope
+from agent.memory.sqlite import SqliteMemory
 from agent.messages import Effect, Provenance, ToolCall
 from agent.messaging.conversation import NOT_KEPT_TEXT
 from agent.messaging.journal import open_agent_db
@@ -149,6 +151,49 @@ async def test_a_whole_database_on_a_read_only_card_is_called_intact(
     turn("ro")
     found = await check_databases(patient_of(place / "state"))
     assert (found.level, found.sentence) == (Level.OK, "1 databases intact")
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+async def test_memories_on_a_read_only_card_are_shown(
+    card: tuple[Path, Turn],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    is_cut: bool,
+) -> None:
+    place, turn = card
+    memory = SqliteMemory(place / "first" / "memory" / "brain.db", AbsentEmbedder(), SteppedClock())
+    await memory.store("boiler", "the boiler is in the cellar", scope=Scope("owner"))
+    if is_cut:
+        shutil.copytree(place / "first", place / "state")
+    await memory.aclose()
+    if not is_cut:
+        (place / "first").rename(place / "state")
+    monkeypatch.setenv("BARNACLE_STATE_DIR", str(place / "state"))
+    turn("ro")
+    for words in (["list"], ["search", "boiler"], ["timeline", "boiler"], ["stats"]):
+        assert await asyncio.to_thread(main, ["memory", *words]) == exits.OK
+    assert "the boiler is in the cellar" in capsys.readouterr().out
+    assert await asyncio.to_thread(main, ["memory", "pin", "boiler"]) == exits.FAILED
+    assert "Read-only file system" in capsys.readouterr().err
+
+
+async def test_a_database_that_was_opened_read_only_is_written_once_the_card_takes_it(
+    card: tuple[Path, Turn],
+) -> None:
+    place, turn = card
+    journal = open_agent_db(place / "agent.db")
+    await journal.transact(lambda db: db.execute("CREATE TABLE kept (x)"))
+    await journal.aclose()
+    turn("ro")
+    journal = open_agent_db(place / "agent.db")
+    assert not await journal.look(lambda db: db.execute("SELECT x FROM kept").fetchall())
+    with pytest.raises(StorageFull, match="Read-only"):
+        await journal.transact(lambda db: db.execute("INSERT INTO kept VALUES (1)"))
+    turn("rw")
+    await journal.transact(lambda db: db.execute("INSERT INTO kept VALUES (2)"))
+    assert await journal.look(lambda db: db.execute("SELECT x FROM kept").fetchall()) == [(2,)]
+    await journal.aclose()
 
 
 async def test_a_damaged_file_on_a_read_only_card_hides_nothing_else(
