@@ -4,7 +4,7 @@ import os
 from argparse import Namespace
 
 from agent.cli import exits, memory_text
-from agent.cli.memory_store import looked_into, named, opened, place_of
+from agent.cli.memory_store import looked_into, named, opened, place_of, settle_person
 from agent.cli.output import agreed, clean, say
 from agent.config import expanded
 from agent.errors import MemoryUnavailable
@@ -17,10 +17,12 @@ async def run(arguments: Namespace) -> int:
     place = place_of(arguments)
     if arguments.action == "import":
         async with opened(place) as memory:
+            await settle_person(arguments, place, memory)
             return await _import(arguments, memory)
     async with looked_into(place) as memory:
         match arguments.action:
             case "pin" | "unpin":
+                await settle_person(arguments, place, memory)
                 return await _pin(arguments, memory)
             case "rebuild":
                 return await _rebuild(memory)
@@ -38,7 +40,7 @@ async def _pin(arguments: Namespace, memory: Memory) -> int:
         if is_pin:
             await _refuse_closed(arguments, memory, key)
         if not await memory.mark(key, Scope(arguments.person), pinned=is_pin):
-            raise memory_text.no_such(key, arguments.person)
+            raise memory_text.no_such(key, arguments.whose)
         say(f"{clean(key)} {'is in every prompt now' if is_pin else 'is recalled like others now'}")
     return exits.OK
 

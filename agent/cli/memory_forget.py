@@ -4,7 +4,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from agent.cli import exits, memory_text
-from agent.cli.memory_store import looked_into, named, place_of
+from agent.cli.memory_store import looked_into, named, place_of, settle_person
 from agent.cli.output import agreed, clean, say
 from agent.errors import MemoryUnavailable
 from agent.memory.base import Catalogued, Chronicled, Curated, Memory, MemoryEntry, Scope
@@ -23,6 +23,7 @@ async def run(arguments: Namespace) -> int:
         )
     place = place_of(arguments, searches=bool(arguments.topic))
     async with looked_into(place) as memory:
+        await settle_person(arguments, place, memory)
         if arguments.dry_run:
             return await _look(arguments, memory, place.settings.min_score)
         if arguments.keys:
@@ -76,7 +77,7 @@ async def _forget_found(arguments: Namespace, memory: Memory, min_score: float) 
     chosen = await _chosen(arguments, memory, min_score)
     doomed = await _doomed(arguments, memory, chosen)
     if not doomed:
-        say(f"no matching memories of {arguments.person}")
+        say(f"no matching memories of {arguments.whose}")
         return exits.OK
     if not arguments.yes:
         memory_text.say_rows([memory_text.row(entry, whose=True) for entry in doomed])
@@ -107,7 +108,7 @@ async def _of_keys(arguments: Namespace, memory: Memory) -> list[MemoryEntry]:
     for key in arguments.keys:
         entry = await named(memory, key, scope)
         if entry is None or entry.scope.owner != scope.owner:
-            raise memory_text.no_such(key, arguments.person)
+            raise memory_text.no_such(key, arguments.whose)
         found.append(entry)
     return found
 

@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from agent.cli import exits, memory_text
-from agent.cli.memory_store import looked_into, place_of
+from agent.cli.memory_store import looked_into, place_of, settle_person
 from agent.cli.output import json_text, say, say_json, say_table
 from agent.config import expanded
 from agent.errors import MemoryUnavailable
@@ -18,6 +18,8 @@ from agent.storage.files import write_atomic
 async def run(arguments: Namespace) -> int:
     place = place_of(arguments, searches=arguments.action == "search")
     async with looked_into(place) as memory:
+        if arguments.action != "stats":
+            await settle_person(arguments, place, memory)
         match arguments.action:
             case "stats":
                 _say_stats(arguments, await memory.stats(), place.settings.backend)
@@ -74,7 +76,7 @@ def _say_entries(arguments: Namespace, entries: Sequence[MemoryEntry]) -> None:
         ]
         memory_text.say_rows(rows)
     else:
-        say(f"no matching memories of {arguments.person}")
+        say(f"no matching memories of {arguments.whose}")
 
 
 def _say_stats(arguments: Namespace, stats: MemoryStats, backend: str) -> None:
@@ -89,7 +91,7 @@ def _export(arguments: Namespace, entries: Sequence[MemoryEntry]) -> None:
     if arguments.json:
         document = json_text([memory_text.as_json(entry) for entry in entries])
     else:
-        whose = "everybody" if arguments.everyone else arguments.person
+        whose = "everybody" if arguments.everyone else arguments.whose
         document = memory_text.markdown(whose, entries)
     if not arguments.output:
         print(document)

@@ -123,7 +123,7 @@ def _person(command: argparse.ArgumentParser) -> None:
         "--person",
         type=text,
         default="owner",
-        help="person whose memories are used (default: owner)",
+        help="person whose memories are used, by name or id (default: owner)",
     )
 
 

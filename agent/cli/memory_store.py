@@ -7,9 +7,11 @@ from contextlib import asynccontextmanager
 
 from msgspec.structs import replace
 
+from agent.access.people import OWNER_ID, PeopleStore
 from agent.app.embedder import embedder_of
 from agent.cli import configuration
 from agent.embeddings.none import NoEmbedder
+from agent.errors import BadArguments
 from agent.memory.backends import BackendPlace, may_hold_memories, open_backend
 from agent.memory.base import Memory, MemoryEntry, Scope
 from agent.system.clock import SystemClock
@@ -28,6 +30,25 @@ async def named(memory: Memory, key: str, scope: Scope) -> MemoryEntry | None:
     return (
         hidden if hidden is None or later is None else replace(hidden, until_s=later.created_at_s)
     )
+
+
+async def settle_person(arguments: Namespace, place: BackendPlace, memory: Memory) -> None:
+    """Replace the named person by their id, whose memories these are; `whose` stays the name.
+
+    Raises:
+        BadArguments: nobody is called so, and nothing is remembered of them.
+    """
+    arguments.whose = arguments.person
+    if arguments.person == OWNER_ID:
+        return
+    people = PeopleStore(place.state_dir / "people.json", place.clock)
+    try:
+        arguments.person = people.named(arguments.person).person_id
+    except BadArguments:
+        # Whoever has no access any more is known by the id alone
+        known = {entry.scope.person async for entry in memory.entries()}
+        if arguments.person not in known:
+            raise
 
 
 def place_of(arguments: Namespace, *, searches: bool = False) -> BackendPlace:

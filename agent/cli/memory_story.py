@@ -4,14 +4,16 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from agent.cli import exits, memory_text
-from agent.cli.memory_store import looked_into, named, place_of
+from agent.cli.memory_store import looked_into, named, place_of, settle_person
 from agent.cli.output import say, say_json, say_table
 from agent.errors import MemoryUnavailable
 from agent.memory.base import CONVERSATION, Catalogued, Chronicled, Memory, MemoryEntry, Scope
 
 
 async def run(arguments: Namespace) -> int:
-    async with looked_into(place_of(arguments)) as memory:
+    place = place_of(arguments)
+    async with looked_into(place) as memory:
+        await settle_person(arguments, place, memory)
         if arguments.action == "timeline":
             await _timeline(arguments, memory)
         else:
@@ -28,13 +30,13 @@ async def _timeline(arguments: Namespace, memory: Memory) -> None:
     elif found:
         memory_text.say_rows([memory_text.story_row(entry) for entry in found])
     else:
-        say(f"{arguments.person} has said nothing about {arguments.thing}")
+        say(f"{arguments.whose} has said nothing about {arguments.thing}")
 
 
 async def _show(arguments: Namespace, memory: Memory) -> None:
     found = await named(memory, arguments.key, Scope(arguments.person))
     if found is None:
-        raise memory_text.no_such(arguments.key, arguments.person)
+        raise memory_text.no_such(arguments.key, arguments.whose)
     former = await memory.former(found) if isinstance(memory, Chronicled) else []
     words = await _words(memory, found)
     if arguments.json:

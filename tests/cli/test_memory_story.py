@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from agent.access.people import PeopleStore, PersonAccount
+from agent.access.roles import PersonRole
 from agent.cli import exits
 from agent.cli.main import main
 from agent.embeddings.none import NoEmbedder
@@ -205,3 +207,27 @@ def test_a_day_is_the_day_of_whoever_names_it(capsys: pytest.CaptureFixture[str]
     assert keys(capsys) >= {"boiler-2", "leak", "manual"}
     assert main(["memory", "timeline", "cellar"]) == exits.OK
     assert "nothing about cellar" in capsys.readouterr().out
+
+
+def test_a_person_is_named_as_people_shows_them(
+    state: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people = PeopleStore(state.parent.parent / "people.json", SteppedClock())
+    account = PersonAccount(channel="telegram", sender="9", target="9")
+    ben = people.let_in(PersonRole.USER, account, "Ben")
+    file = tmp_path / "MEMORY.md"
+    file.write_text("- likes coffee")
+    assert main(["memory", "import", str(file), "--person", "ben"]) == exits.OK
+    assert [key[:5] for key in keys(capsys, ben.person_id)] == ["likes"]
+    assert main(["memory", "forget", "--person", "Ben", "--everything", "--yes"]) == exits.OK
+    assert capsys.readouterr().out == "forgot 1 memories\n"
+    assert main(["memory", "list", "--person", "Ben"]) == exits.OK
+    assert capsys.readouterr().out == "no matching memories of Ben\n"
+
+
+@pytest.mark.parametrize("action", [["list"], ["search", "tea"], ["forget", "--everything"]])
+def test_a_name_that_is_nobodys_is_said_with_those_there_are(
+    action: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["memory", *action, "--person", "Bne"]) == exits.USAGE
+    assert "nobody with access is called 'Bne'; known: nobody yet" in capsys.readouterr().err
