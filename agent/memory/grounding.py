@@ -4,6 +4,7 @@ Checked, not believed: a fact with a word that nobody said, or without a negatio
 said, is the model's own.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 
 from agent.memory.text import asked_tokens, tokens
@@ -30,6 +31,8 @@ _NEGATIONS_TEXT = (
     "cannot nicht kein keine keinen keiner nie niemals nichts ohne nunca jamás sin ningún "
     "ninguna pas jamais aucun aucune sans rien n"
 )
+# A sentence of a message that asks
+_QUESTION = re.compile(r"[^.!?。！？؟\n]*[?？؟]")
 _NEGATIONS = frozenset(_NEGATIONS_TEXT.split())
 _NEGATED_SIGNS = ("不", "没", "沒", "别", "無", "ない", "ません", "않", "안 ")
 # "doesn't" is two tokens
@@ -37,9 +40,10 @@ _CUT_NEGATIONS = frozenset({"t"})
 
 
 def is_grounded(fact: str, messages: Iterable[str]) -> bool:
-    """Return true if one of the messages says the fact in its own words."""
+    """Return true if one of the messages says the fact in its own words; to ask is not to say."""
     told = [word for word in asked_tokens(fact, _MOST_TOKENS) if word not in _FRAME]
-    return bool(told) and any(_says(message, fact, told) for message in messages)
+    said = (_QUESTION.sub(" ", message) for message in messages)
+    return bool(told) and any(_says(message, fact, told) for message in said)
 
 
 def _says(message: str, fact: str, told: Sequence[str]) -> bool:

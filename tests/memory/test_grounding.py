@@ -29,6 +29,23 @@ def test_another_word_or_a_lost_denial_is_not(fact: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "asked",
+    [
+        "may the pump run without a question?",
+        "Good morning. May the pump run without a question? Thanks.",
+        "ポンプは質問なしで動いていい？",
+    ],
+)
+def test_what_was_only_asked_is_not(asked: str) -> None:
+    for fact in ("the pump may run without a question", "ポンプは質問なしで動いていい"):
+        assert not is_grounded(fact, [asked])
+
+
+def test_what_is_said_beside_a_question_is() -> None:
+    assert is_grounded("the pump may run at night", ["how are you? the pump may run at night"])
+
+
+@pytest.mark.parametrize(
     "text", ["I don't eat fish", "ich esse nie Fisch", "no como carne", "我不吃肉"]
 )
 def test_denials_are_known(text: str) -> None:
