@@ -57,18 +57,28 @@ _BARE = re.compile(
     r"|ください|これを?|줘|이것을?)*",
     re.IGNORECASE,
 )
+# What an order begins with after "always" and "never", not what was or is so: "never mind",
+# "never been there", "always great to hear". "Feed" and "bring" are orders nevertheless
+_ORDERED = (
+    r"(?!(?:the|an?|mind|been|had|was|were|seen|heard|done|gone|got|made|said|knew|thought|told|again"
+    r"|so|too|very|great|good|nice|bad|happy|glad|fun|late|enough|not"
+    r"|\w*[^\We]ed|\w*[aeiouy]\w*ing|\w*(?:[knrh]own|oken|itten|eaten|aken))\b)\w"
+)
 # What the agent is to do from now on, as an order in general
 _IN_GENERAL = re.compile(
     r"^\W*(?:(?:please|bitte|por favor|s'il te plaît|请)[, ]*)?"
-    r"(?:from now on\b|in (?:the )?future,? |always (?!the\b)\w|never \w|don't ever |do not ever "
+    rf"(?:from now on\b|in (?:the )?future,? |(?:always|never) {_ORDERED}|don't ever |do not ever "
     r"|ab (?:jetzt|sofort) |von jetzt an |künftig |in zukunft "
-    r"|(?!ich|er|sie|es|wir|das|die|der)\w+e? (?:mich |mir |mit mir )?(?:immer|nie|niemals) "
+    # "Läuft immer noch" tells how it is: an order to one has no such ending
+    r"|(?!ich|er|sie|es|wir|das|die|der|hab\b|habe\b|war\b|bin\b|sind\b|(?!halt\b)\w+t\b)"
+    r"\w+e? (?:mich |mir |dich |mit mir )?(?:immer|nie|niemals) (?!noch\b)"
     r"|de ahora en adelante|a partir de ahora"
     r"|(?:siempre|nunca) (?:me |nos )?"
     r"(?:responde|contesta|habla|usa|di|llama|enciend|apag|abr|cierr)"
-    r"|à partir de maintenant|désormais|dorénavant|\w+(?:-moi)? toujours |ne \w+(?:-moi)? jamais "
+    r"|à partir de maintenant|désormais|dorénavant|\w+(?:-moi)? toujours (?!pas\b|rien\b)"
+    r"|ne \w+(?:-moi)? jamais "
     r"|从现在(?:起|开始)|(?:以后|今后|总是|永远)(?:请|都|别|不要|用|叫)"
-    r"|(?:これから|今後)は?(?:ずっと)?|いつも.*(?:して|てください)"
+    r"|(?:これから|今後)は?(?:ずっと)?|いつも.*(?:して|て(?:ください|下さい|ね|ほしい|欲しい))[ね\W]*\Z"
     r"|(?:앞으로|지금부터|항상) .*(?:줘|세요|마라?)\W*\Z)",
     re.IGNORECASE,
 )
