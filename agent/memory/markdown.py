@@ -30,7 +30,8 @@ from agent.text.printable import printable_line, printable_text
 # Marks an item before it whose end a power cut has taken
 CUT_OFF = "<!-- barnacle: cut off -->"
 _COMMENT = re.compile(r"<!-- barnacle (\{.*\}) -->")
-_ITEM = re.compile(r"- (?:\*\*(?P<key>.+?)\*\*: )?(?P<content>.*)")
+# We write the first of these marks, people and editors any of them; nothing else makes a rule
+_ITEM = re.compile(r"[-*+] (?![-*+ ]+\Z)(?:\*\*(?P<key>.+?)\*\*: )?(?P<content>.*)")
 _INDENT = "  "
 _SAID_BY_DEFAULT: dict[str, object] = {
     "person": None,

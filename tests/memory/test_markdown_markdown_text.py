@@ -92,3 +92,12 @@ def test_an_item_without_a_key_gets_one_and_the_time_of_what_stands_before() -> 
     assert (first.updated_at_s, last.updated_at_s) == (7.0, 7.0)
     (alone,) = parse("- one\n", PAGE)
     assert (alone.updated_at_s, alone.category) == (5.0, "core")
+
+
+@pytest.mark.parametrize("mark", ["-", "*", "+"])
+def test_an_item_has_any_mark_that_markdown_knows(mark: str) -> None:
+    ours = replace(next(parse("- **tea**: likes tea\n\n", PAGE)), memory_id=3)
+    text = render(ours).replace("\n- **", f"\n{mark} **") + f"{mark} by hand\n\n* * *\n- - -\n"
+    first, second = parse(text, PAGE)
+    assert first == ours
+    assert second.content == "by hand"
