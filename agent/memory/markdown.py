@@ -131,6 +131,8 @@ def numbered(text: str, page: Page) -> Iterator[tuple[int, MemoryEntry]]:
         # What a person has added belongs to the item before it
         said = item.fields.get("written", written)
         written = said if isinstance(said, int) else written
+        if type(known["id"]) is not int:
+            known["id"] = 0
         if content.strip() or item.fields:
             yield written, entry_of([known[name] for name in NAMES])
 

@@ -124,6 +124,19 @@ async def test_what_is_written_by_hand_counts_at_once_and_is_trusted_least(tmp_p
     await again.aclose()
 
 
+@pytest.mark.parametrize("number", ['"x"', "null", "1.5", "[1]"])
+async def test_a_number_that_a_slip_has_changed_stops_nothing(tmp_path: Path, number: str) -> None:
+    memory = memory_in(tmp_path)
+    for key in ("hen", "goat"):
+        await memory.store(key, f"the {key} is fed", scope=MEI)
+    await memory.aclose()
+    file = tmp_path / "MEMORY.md"
+    file.write_text(text(file).replace('"id": 1,', f'"id": {number},'))
+    again = memory_in(tmp_path)
+    assert {entry.key for entry in await again.list(MEI)} == {"hen", "goat"}
+    await again.aclose()
+
+
 @pytest.mark.parametrize("lost", [2, 3, 5, 12])
 async def test_the_end_of_a_memory_that_a_power_cut_took_takes_nothing_with_it(
     lost: int, tmp_path: Path
