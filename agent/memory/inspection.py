@@ -13,12 +13,15 @@ from collections.abc import Collection, Sequence
 from msgspec.structs import replace
 
 from agent.memory import rows
-from agent.memory.base import Inspection, MemoryEntry
-from agent.memory.record import COLUMNS, entry_of
+from agent.memory.base import CONVERSATION, CORE, DAILY, Inspection, MemoryEntry
+from agent.memory.record import COLUMNS, NAMES, entry_of
+from agent.messages import Provenance
 
 # What may change while the time of the last change stays: nobody says a text again to pin it
 _MARKS = ("importance", "pinned", "superseded_by", "score", "until_s")
 _SAID = [name for name in MemoryEntry.__struct_fields__ if name not in _MARKS]
+_CATEGORIES = frozenset({CORE, DAILY, CONVERSATION})
+_PROVENANCES = frozenset(one.name.lower() for one in Provenance)
 # Of 16-bit numbers, whose squares should add up to 1
 _NUMBER_BYTES = 2
 _LENGTH_TOLERANCE = 0.02
@@ -55,23 +58,25 @@ def inspect_page(db: sqlite3.Connection, after_id: int, sure: Collection[int]) -
 
 def confirmed(db: sqlite3.Connection, kept: Sequence[MemoryEntry]) -> list[int]:
     """Return the ids of those memories that are as the snapshot has them."""
-    return [one.memory_id for one in kept if (held := _held(db, one)) and not _differ(held, one)]
+    found = ((one.memory_id, _beside(db, one)) for one in kept)
+    return [memory_id for memory_id, pair in found if pair is not None and not _differ(*pair)]
 
 
 def _is_damaged(db: sqlite3.Connection, kept: MemoryEntry) -> bool:
-    held = _held(db, kept)
-    if held is None or held.updated_at_s != kept.updated_at_s or not _differ(held, kept):
+    pair = _beside(db, kept)
+    if pair is None or pair[0].updated_at_s != kept.updated_at_s or not _differ(*pair):
         return False
     indexed = rows.indexed(db, kept.memory_id)
     # Changed in earnest, by somebody whose clock stood still: index and text agree
-    is_changed = indexed == rows.words_of(db, held) and indexed != rows.words_of(db, kept)
+    is_changed = indexed == rows.words_of(db, pair[0]) and indexed != rows.words_of(db, kept)
     return not is_changed
 
 
 def _mended(db: sqlite3.Connection, kept: MemoryEntry) -> bool:
-    held = _held(db, kept)
-    assert held is not None
-    mended = replace(kept, importance=held.importance, pinned=held.pinned)
+    pair = _beside(db, kept)
+    assert pair is not None
+    held, told = pair
+    mended = replace(told, importance=held.importance, pinned=held.pinned)
     try:
         rows.overwrite(db, replace(mended, superseded_by=held.superseded_by))
     except sqlite3.IntegrityError:
@@ -80,12 +85,24 @@ def _mended(db: sqlite3.Connection, kept: MemoryEntry) -> bool:
     return True
 
 
-def _held(db: sqlite3.Connection, kept: MemoryEntry) -> MemoryEntry | None:
+def _beside(db: sqlite3.Connection, kept: MemoryEntry) -> tuple[MemoryEntry, MemoryEntry] | None:
+    """Return the memory as it is held, and as it should be by the snapshot; None if it is gone.
+
+    It may outlive its conversation and be trusted more since: its text is as old as before. No
+    flipped bit makes another of our words.
+    """
     row = db.execute(
         f"SELECT {COLUMNS} FROM memories WHERE id = ?",  # noqa: S608 - our own constant
         [kept.memory_id],
     ).fetchone()
-    return None if row is None else entry_of(row)
+    if row is None:
+        return None
+    held = entry_of(row)
+    if held.category in _CATEGORIES:
+        kept = replace(kept, category=held.category)
+    if row[NAMES.index("provenance")] in _PROVENANCES:
+        kept = replace(kept, provenance=held.provenance)
+    return held, kept
 
 
 def _differ(one: MemoryEntry, other: MemoryEntry) -> bool:

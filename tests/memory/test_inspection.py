@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from agent.embeddings.none import NoEmbedder
-from agent.memory.base import MemoryEntry, StoreLimits
+from agent.memory.base import CONVERSATION, CORE, MemoryEntry, StoreLimits
 from agent.memory.sqlite import SqliteMemory
 from agent.memory.transfer import take_snapshot
 from agent.messages import Provenance
@@ -95,6 +95,20 @@ async def test_what_was_changed_since_the_snapshot_stays_changed(tmp_path: Path)
     inspected = await memory.inspect()
     assert inspected == replace(inspected, texts=0, words=0, vectors=0, doubtful=())
     assert [entry async for entry in memory.entries()] == before
+    await memory.aclose()
+
+
+async def test_what_outlives_its_conversation_since_the_snapshot_still_does(tmp_path: Path) -> None:
+    path = tmp_path / "brain.db"
+    memory = SqliteMemory(path, NoEmbedder(), SteppedClock())
+    said = await memory.store("said", TEXT, category=CONVERSATION, scope=MEI)
+    page = await memory.store("page", "the pump is blue", scope=MEI, provenance=Provenance.WEB)
+    await take_snapshot(memory, tmp_path)
+    lasting = await memory.restore(replace(said, category=CORE))
+    vouched = await memory.restore(replace(page, provenance=Provenance.OWNER))
+    assert (await memory.inspect()).sentence == "2 memories are whole"
+    assert await memory.get("said", MEI) == lasting
+    assert await memory.get("page", MEI) == vouched
     await memory.aclose()
 
 
