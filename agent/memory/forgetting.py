@@ -51,9 +51,15 @@ def bury(db: sqlite3.Connection, entries: Sequence[MemoryEntry]) -> int:
     revived = 0
     for memory_id in ids:
         hidden = db.execute("SELECT id FROM memories WHERE superseded_by = ?", [memory_id])
-        revived += sum(one not in ids for (one,) in hidden)
+        others = [one for (one,) in hidden.fetchall() if one not in ids]
         rows.delete(db, memory_id)
+        revived += sum(_is_visible(db, one) for one in others)
     return revived
+
+
+def _is_visible(db: sqlite3.Connection, memory_id: int) -> bool:
+    found = db.execute("SELECT 1 FROM entries WHERE id = ?", [memory_id])
+    return found.fetchone() is not None
 
 
 def bury_dead(db: sqlite3.Connection, tombstones: Tombstones) -> int:

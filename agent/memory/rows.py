@@ -186,12 +186,19 @@ def page(db: sqlite3.Connection, after_id: int) -> list[MemoryEntry]:
 
 
 def delete(db: sqlite3.Connection, memory_id: int) -> None:
-    """Delete a memory; those that it had hidden become visible."""
+    """Delete a memory; what it had hidden becomes visible, or is hidden by what had hidden it."""
     row = db.execute("SELECT superseded_by FROM memories WHERE id = ?", [memory_id]).fetchone()
+    by = None if row is None else row[0]
+    if by is not None:
+        # Of three truths the first is none again because the second goes
+        db.execute(
+            "UPDATE memories SET superseded_by = :by WHERE superseded_by = :id AND id != :by",
+            {"by": by, "id": memory_id},
+        )
     db.execute("DELETE FROM memories WHERE id = ?", [memory_id])
     _unindex(db, memory_id)
-    if row is not None and row[0] is not None:
-        _refresh(db, row[0])
+    if by is not None:
+        _refresh(db, by)
 
 
 def count(db: sqlite3.Connection, scope: Scope | None) -> int:

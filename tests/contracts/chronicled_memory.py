@@ -218,7 +218,23 @@ async def forgets_hidden_repetitions_too(memory: Memory) -> None:
     assert [entry async for entry in memory.entries()] == []
 
 
+async def keeps_the_first_of_three_truths_closed_when_the_second_goes(memory: Memory) -> None:
+    assert isinstance(memory, Chronicled)
+    await _tell(memory, "I live in Oslo")
+    second = await _tell(memory, "I moved to Bergen")
+    third = await _tell(memory, "I moved to Rome")
+    assert await memory.forget(second.key, MEI)
+    assert await _kept(memory) == {"I moved to Rome"}
+    assert await _shown(memory, "Oslo") == ["I moved to Rome"]
+    [before] = await memory.former(third)
+    assert (before.content, before.until_s) == ("I live in Oslo", third.created_at_s)
+    # It is true again when nothing is newer
+    assert await memory.forget(third.key, MEI)
+    assert await _kept(memory) == {"I live in Oslo"}
+
+
 CHRONICLED = (
+    keeps_the_first_of_three_truths_closed_when_the_second_goes,
     shows_the_newer_truth_alone,
     names_what_a_new_truth_has_closed,
     tells_the_older_truth_when_the_past_is_asked_for,

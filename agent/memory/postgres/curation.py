@@ -32,19 +32,15 @@ UPDATE memories SET superseded_by = same.best FROM same
 WHERE memories.id = same.id AND same.best <> same.id RETURNING memories.id
 """  # noqa: S608 - our own constants
 _PRUNE = f"""
-DELETE FROM memories WHERE id IN (
-    SELECT id FROM memories WHERE category = '{CONVERSATION}' AND NOT pinned AND updated_at_s < %s
-    LIMIT {BATCH}
-) RETURNING superseded_by
+SELECT id FROM memories WHERE category = '{CONVERSATION}' AND NOT pinned AND updated_at_s < %s
+LIMIT {BATCH}
 """  # noqa: S608 - as above
 _EVICT = f"""
-DELETE FROM memories WHERE id IN (
-    SELECT id FROM memories WHERE NOT pinned
-        AND NOT (category = '{CORE}' AND {_TRUST} >= {Provenance.USER.value})
-    ORDER BY superseded_by IS NULL, {_TRUST}, category <> '{CONVERSATION}', category = '{CORE}',
-        importance, updated_at_s, id
-    LIMIT greatest(0, least({BATCH}, (SELECT count(*) FROM memories) - %s))
-) RETURNING superseded_by
+SELECT id FROM memories WHERE NOT pinned
+    AND NOT (category = '{CORE}' AND {_TRUST} >= {Provenance.USER.value})
+ORDER BY superseded_by IS NULL, {_TRUST}, category <> '{CONVERSATION}', category = '{CORE}',
+    importance, updated_at_s, id
+LIMIT greatest(0, least({BATCH}, (SELECT count(*) FROM memories) - %s))
 """  # noqa: S608 - as above
 _CLOSED = f"""
 SELECT {COLUMNS} FROM memories WHERE superseded_by = %s AND owner = %s
@@ -127,12 +123,11 @@ async def evict(connection: Connection, max_memories: int) -> int:
     return await _deleted(connection, _EVICT, max_memories)
 
 
-async def _deleted(connection: Connection, statement: str, bound: float) -> int:
+async def _deleted(connection: Connection, chosen: str, bound: float) -> int:
     await locks.everybodys(connection)
-    gone = await (await connection.execute(statement.encode(), [bound])).fetchall()
-    # What had hidden one of them knows its words no longer
-    await index.refresh(connection, [None if one is None else int(str(one)) for (one,) in gone])
-    return len(gone)
+    found = await (await connection.execute(chosen.encode(), [bound])).fetchall()
+    await rows.delete(connection, [int(str(memory_id)) for (memory_id,) in found])
+    return len(found)
 
 
 async def former(connection: Connection, entry: MemoryEntry) -> list[MemoryEntry]:

@@ -9,17 +9,13 @@ from collections.abc import Sequence
 from agent.memory.base import CONVERSATION, FROM_CHAT, MemoryEntry, Scope
 from agent.memory.forgetting import LEAST_TOKENS, MOST_FACTS, MOST_TOKENS, is_drawn, says
 from agent.memory.keys import key_of
-from agent.memory.postgres import index, rows
+from agent.memory.postgres import rows
 from agent.memory.postgres.record import COLUMNS, entry_of, escaped, name_of
 from agent.memory.text import asked_tokens
 from agent.memory.tombstones import Tombstones
 from agent.storage.postgres.pipeline import Connection
 
 _SELECT = f"SELECT {COLUMNS} FROM memories WHERE "  # noqa: S608 - our own constants
-_DELETE = """
-WITH gone AS (DELETE FROM memories WHERE id = ANY(%s) RETURNING superseded_by)
-SELECT DISTINCT superseded_by FROM gone
-"""
 
 
 async def doomed(connection: Connection, key: str, scope: Scope) -> list[MemoryEntry]:
@@ -43,13 +39,8 @@ async def from_source(connection: Connection, source: str, scope: Scope) -> list
 
 
 async def bury(connection: Connection, entries: Sequence[MemoryEntry]) -> None:
-    """Delete these memories; others come back that they had hidden, with their own words.
-
-    Readings and vectors go with their memory: the tables say so.
-    """
-    gone = await connection.execute(_DELETE, [[entry.memory_id for entry in entries]])
-    behind = [row[0] for row in await gone.fetchall()]
-    await index.refresh(connection, [None if one is None else int(str(one)) for one in behind])
+    """Delete these memories; others come back that they had hidden, with their own words."""
+    await rows.delete(connection, [entry.memory_id for entry in entries])
 
 
 async def bury_dead(connection: Connection, tombstones: Tombstones) -> int:

@@ -59,6 +59,22 @@ _ADVANCE = """
 SELECT setval(pg_get_serial_sequence('memories', 'id'), greatest(
     (SELECT max(id) FROM memories), nextval(pg_get_serial_sequence('memories', 'id'))))
 """
+# Of three truths the first is none again because the second goes: what had hidden that hides it
+_HAND_ON = """
+WITH RECURSIVE behind (id, by) AS (
+    SELECT id, superseded_by FROM memories
+    WHERE superseded_by = ANY(%(gone)s) AND id <> ALL(%(gone)s)
+    UNION
+    SELECT behind.id, m.superseded_by FROM behind JOIN memories m ON m.id = behind.by
+    WHERE m.id = ANY(%(gone)s)
+)
+UPDATE memories SET superseded_by = behind.by FROM behind
+WHERE memories.id = behind.id AND behind.by <> ALL(%(gone)s) AND behind.by <> memories.id
+"""
+_DELETE = """
+WITH gone AS (DELETE FROM memories WHERE id = ANY(%(gone)s) RETURNING superseded_by)
+SELECT DISTINCT superseded_by FROM gone
+"""
 # Memories that are read at a time when all of them are
 PAGE_ROWS = 500
 
@@ -109,6 +125,18 @@ async def restore(connection: Connection, entry: MemoryEntry) -> MemoryEntry:
     was_behind = None if before is None else before.superseded_by
     await index.refresh(connection, [kept.memory_id, kept.superseded_by, was_behind])
     return kept
+
+
+async def delete(connection: Connection, memory_ids: Sequence[int]) -> None:
+    """Delete these; what they had hidden is visible, or hidden by what had hidden them.
+
+    Readings and vectors go with their memory: the tables say so.
+    """
+    gone = {"gone": list(memory_ids)}
+    await connection.execute(_HAND_ON, gone)
+    behind = await (await connection.execute(_DELETE, gone)).fetchall()
+    # What had hidden one of them knows its words no longer
+    await index.refresh(connection, [None if one is None else int(str(one)) for (one,) in behind])
 
 
 async def _written(
