@@ -5,7 +5,7 @@ Only surface signs of a few languages; where none is found, nothing is said and 
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 
 from msgspec import Struct
@@ -88,7 +88,8 @@ class Day(Struct, frozen=True):
     def nearness(self, at_s: float) -> float:
         """Return how well a memory's time fits, 0..1; people tell of an event a little later."""
         try:
-            then = datetime.fromtimestamp(at_s, UTC)
+            # As people where the Pi is name their days
+            then = datetime.fromtimestamp(at_s).astimezone()
         except (ValueError, OverflowError, OSError):
             return 0.0
         fits = 0.0

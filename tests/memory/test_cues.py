@@ -1,3 +1,4 @@
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -111,3 +112,15 @@ def test_a_question_is_known_in_any_width() -> None:
 def test_any_text_has_cues(text: str) -> None:
     cues_of(text).has_answer(text)
     speaker_of(text)
+
+
+def test_a_day_is_the_one_where_the_pi_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = cues_of("what did I say on 8 November 2026?").day
+    assert asked is not None
+    evening_s = datetime(2026, 11, 7, 23, tzinfo=UTC).timestamp()
+    with monkeypatch.context() as there:
+        there.setenv("TZ", "JST-9")
+        time.tzset()
+        fits = asked.nearness(evening_s)
+    time.tzset()
+    assert fits == 1.0
