@@ -10,7 +10,14 @@ from typing import Annotated
 from msgspec import Meta
 
 from agent.errors import MemoryUnavailable
-from agent.memory.base import MAX_SOURCE_CHARS, Curated, Memory, MemoryEntry, Scope
+from agent.memory.base import (
+    MAX_SOURCE_CHARS,
+    Catalogued,
+    Curated,
+    Memory,
+    MemoryEntry,
+    Scope,
+)
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, echo, own, read
 from agent.security.shares import Disclosure
@@ -98,7 +105,7 @@ class MemorySourceTool(Tool[MemorySourceArguments]):
 
     async def execute(self, arguments: MemorySourceArguments, context: ToolContext) -> ToolResult:
         try:
-            entry = await self._memory.get(arguments.key, Scope(context.person))
+            entry = await self._entry(arguments.key, context)
         except MemoryUnavailable as err:
             return ToolResult.failed(err.words(self.reads))
         if entry is None:
@@ -111,7 +118,23 @@ class MemorySourceTool(Tool[MemorySourceArguments]):
             "importance": entry.importance,
             "pinned": entry.pinned,
         }
+        if entry.superseded_by is not None:
+            told["replaced_by_newer"] = True
         return _read(told, [entry])
+
+    async def _entry(self, key: str, context: ToolContext) -> MemoryEntry | None:
+        """Return the memory whose key `memory_recall` told, be it the group's or true no more."""
+        scopes = [Scope(context.person)]
+        if context.group is not None:
+            scopes.append(Scope(None, context.conversation, context.group))
+        for scope in scopes:
+            if (entry := await self._memory.get(key, scope)) is not None:
+                return entry
+        if isinstance(self._memory, Catalogued):
+            for scope in scopes:
+                if closed := await self._memory.doomed(key, scope):
+                    return closed[0]
+        return None
 
 
 async def from_source(memory: Memory, source: str, scope: Scope) -> list[MemoryEntry]:

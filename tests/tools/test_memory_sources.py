@@ -2,13 +2,15 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.embeddings.none import NoEmbedder
 from agent.errors import BadArguments
 from agent.memory.base import CORE, DAILY, Scope
 from agent.memory.sqlite import SqliteMemory
-from agent.messages import Effect, Provenance, ToolResult
+from agent.messages import Address, Effect, Provenance, ToolResult
 from agent.tools.base import AnyTool, ToolContext
+from agent.tools.memory import MemoryRecallTool
 from agent.tools.memory_sources import MAX_SHOWN_CHARS, MemoryListTool, MemorySourceTool, day_of
 from tests.fakes.clock import SteppedClock
 from tests.fakes.memory import LostMemory
@@ -91,6 +93,31 @@ async def test_it_tells_who_said_a_memory_and_when(memory: SqliteMemory) -> None
         "pinned": False,
     }
     assert result.provenance is Provenance.WEB
+    await memory.aclose()
+
+
+async def test_it_tells_of_what_is_true_no_more_as_the_search_does(memory: SqliteMemory) -> None:
+    mine = Scope("owner", "terminal_owner")
+    for said in ("I live in Oslo", "I moved to Bergen"):
+        newest = await memory.store("", said, scope=mine, provenance=Provenance.OWNER)
+        await memory.settle(newest)
+    recall = await use(MemoryRecallTool(memory), OWNER, query="where did I live before?")
+    (key,) = [one["key"] for one in json.loads(recall.text)["memories"] if "true_until" in one]
+    told = json.loads((await use(MemorySourceTool(memory), OWNER, key=key)).text)
+    assert (told["content"], told["said_by"]) == ("I live in Oslo", "the owner said it")
+    assert told["replaced_by_newer"]
+    await memory.aclose()
+
+
+async def test_in_a_group_it_tells_of_the_groups_memories(memory: SqliteMemory) -> None:
+    place = Address("telegram", "-5", "owner")
+    family = replace(OWNER, conversation="telegram_-5_owner", place=place, is_group=True)
+    await memory.store("bins", "bins go out on Monday", scope=Scope(None, None, family.group))
+    told = json.loads((await use(MemorySourceTool(memory), family, key="bins")).text)
+    assert told["content"] == "bins go out on Monday"
+    assert "replaced_by_newer" not in told
+    elsewhere = await use(MemorySourceTool(memory), OWNER, key="bins")
+    assert not elsewhere.success
     await memory.aclose()
 
 
