@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from agent.cli.output import clean
 from agent.errors import MemoryUnavailable
-from agent.memory.base import MemoryEntry, MemoryStats
+from agent.memory.base import EXPORT_TITLE, MemoryEntry, MemoryStats
 from agent.text.printable import printable_line, printable_text
 
 # A key is a few words; more is a mistake of whoever chose it
@@ -150,7 +150,7 @@ def as_json(entry: MemoryEntry) -> dict[str, object]:
 
 def markdown(person: str, entries: Sequence[MemoryEntry]) -> str:
     """A document with one section for each category, the newest memory first."""
-    lines = [f"# What Barnacle remembers of {printable_line(person, _MAX_KEY_CHARS)}"]
+    lines = [f"{EXPORT_TITLE} {printable_line(person, _MAX_KEY_CHARS)}"]
     ordered = sorted(entries, key=lambda entry: (entry.category, -entry.updated_at_s))
     for category, group in itertools.groupby(ordered, key=lambda entry: entry.category):
         lines += ["", f"## {printable_line(category, _MAX_KEY_CHARS)}", ""]

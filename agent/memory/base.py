@@ -30,6 +30,8 @@ FROM_CHAT = "chat"
 # Between the file and the page in the source of a document's piece
 PAGE_MARK = "#page="
 
+# What an export for reading begins with: whose each memory is, and who said it, is lost in it
+EXPORT_TITLE = "# What Barnacle remembers of"
 # Above the memories that a prompt shows
 RECALLED_HEADING = "[Memory context]"
 # The heading, and the items that follow it with what is indented under them

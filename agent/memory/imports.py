@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agent.errors import MemoryUnavailable
 from agent.memory import json_export, openclaw, snapshot, zeroclaw, zeroclaw_brain
-from agent.memory.base import Catalogued, Memory, MemoryEntry, Scope
+from agent.memory.base import EXPORT_TITLE, Catalogued, Memory, MemoryEntry, Scope
 from agent.memory.transfer import TransferResult, carry
 from agent.messages import Provenance
 
@@ -77,6 +77,12 @@ def _read(path: Path, scope: Scope, provenance: Provenance) -> _Found:
     text = _text(path)
     if text.startswith(snapshot.HEADER.split("\n", 1)[0]):
         return snapshot.parse(text.split("\n"))
+    if text.startswith(EXPORT_TITLE):
+        raise MemoryUnavailable(
+            f"{path} is an export for reading: whose each memory is, and who said it, does not "
+            "come back from it. Import MEMORY_SNAPSHOT.md, which `barnacle memory snapshot` "
+            "writes; or remove the first line to read the file as notes. Nothing was imported"
+        )
     if zeroclaw.TITLE in text[:1000]:
         return zeroclaw.parse(text, scope, provenance)
     is_json = path.suffix in _JSON_SUFFIXES or text.lstrip()[:1] in {"{", "["}

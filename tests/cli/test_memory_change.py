@@ -140,6 +140,19 @@ def test_what_is_brought_in_is_trusted_as_said(
     assert (only["provenance"], only["person"]) == ("owner", "owner")
 
 
+@pytest.mark.usefixtures("remembered")
+def test_an_export_for_reading_is_not_taken_for_notes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "memories.md"
+    assert main(["memory", "export", "--everyone", "--output", str(file)]) == exits.OK
+    before = keys(capsys)
+    words = ["memory", "import", str(file), "--provenance", "owner", "--yes"]
+    assert main(words) == exits.FAILED
+    assert "is an export for reading" in capsys.readouterr().err
+    assert keys(capsys) == before
+
+
 @pytest.mark.usefixtures("state")
 def test_a_file_that_is_not_there_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["memory", "import", "/nowhere/at-all.md"]) == exits.FAILED
