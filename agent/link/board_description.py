@@ -108,9 +108,9 @@ def _usable(facts: BoardFacts) -> dict[str, str]:
     for name, pin in sorted(facts.pins.items(), key=_by_number):
         if pin.busy or name == light or any(_TAKEN.search(one) for one in pin.names):
             continue
-        # A timer that belongs to the dead man's handle has no channel for anybody else
-        timers = [one for one in pin.timers if one != f"TIM{facts.timer}"]
-        uses = ["gpio", *(["adc"] if pin.adc else []), *(["pwm"] if timers else [])]
+        # Of several timers MicroPython chooses one itself: none may be the dead man's handle
+        has_channel = bool(pin.timers) and f"TIM{facts.timer}" not in pin.timers
+        uses = ["gpio", *(["adc"] if pin.adc else []), *(["pwm"] if has_channel else [])]
         found[f"P{name}"] = " ".join(uses)
     return found
 

@@ -15,10 +15,12 @@ PROMPT_WINDOW_MS = nucleo_64.PROMPT_WINDOW_MS
 DEADMAN_TIMER = nucleo_64.DEADMAN_TIMER
 BOOT_REGISTER = nucleo_64.BOOT_REGISTER
 PINS = nucleo_64.PINS
-# Its timer 12 has channels there, and the others have neither such a timer nor a DAC
+# Its timer 12 has channels there, and the others have neither such a timer nor a DAC; MicroPython
+# drives a PWM at PB9 by timer 4
 USABLE = {
     **nucleo_64.USABLE,
     "PA4": "gpio adc dac",
+    "PB9": "gpio pwm",
     "PB14": "gpio pwm",
     "PB15": "gpio pwm",
 }

@@ -71,7 +71,8 @@ USABLE = {
     "PB6": "gpio pwm",
     "PB7": "gpio pwm",
     "PB8": "gpio pwm",
-    "PB9": "gpio pwm",
+    # MicroPython drives a PWM here by timer 11, the dead man's handle
+    "PB9": "gpio",
     "PB10": "gpio pwm",
     "PB11": "gpio pwm",
     "PB12": "gpio",

@@ -89,6 +89,12 @@ def test_what_a_board_says_agrees_with_the_file_that_people_wrote(facts: BoardFa
     assert asked_about & set(written.USABLE) - {"PA11", "PA12"} == set(usable)
 
 
+def test_a_pin_that_may_get_the_dead_mans_timer_is_for_no_pwm(facts: BoardFacts) -> None:
+    """PB9 has channels of timers 4 and 11, and MicroPython chooses by itself."""
+    assert (facts.timer, facts.pins["B9"].timers) == (11, ("TIM4", "TIM11"))
+    assert board_table(facts)["usable"]["PB9"] == "gpio"
+
+
 def test_led_button_and_link_are_those_of_the_board(facts: BoardFacts) -> None:
     table, written = board_table(facts), board_file("nucleo_f411re")
     assert tuple(table["link"]) == written.LINK

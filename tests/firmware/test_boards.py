@@ -33,6 +33,18 @@ KEYS |= set(LIMITS)
 # The chip's timers that have an interrupt of their own and that no channel needs
 DEADMAN_TIMERS = {"simulated": {1}, "nucleo_h743zi": {17}, "nucleo_wb55": {17}}
 
+# By chip: the pins at which `machine.PWM` of MicroPython 1.28 takes the dead man's timer. Of the
+# alternate functions in its tables it takes a pin's second channel, or the only one.
+F4_TIMER_11 = frozenset({"PB9"})
+DEADMAN_PINS = {
+    "nucleo_f401re": F4_TIMER_11,
+    "nucleo_f411re": F4_TIMER_11,
+    "pyboard_v11": F4_TIMER_11,
+    "weact_blackpill_f411": F4_TIMER_11,
+    "nucleo_h743zi": frozenset({"PF7"}),
+    "nucleo_wb55": frozenset({"PA7", "PB9", "PE1"}),
+}
+
 every_board = pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS.keys())
 
 
@@ -106,6 +118,14 @@ def test_a_configuration_may_use_what_the_chip_can_and_the_board_leaves(name: st
     for row in board.PINS:
         assert "adc" not in row["can"] or "adc" in board.USABLE[row["pin"]]
     assert board.DEADMAN_TIMER in DEADMAN_TIMERS.get(name, {11})
+
+
+@pytest.mark.parametrize("name", DEADMAN_PINS)
+def test_no_pwm_takes_the_timer_that_looks_for_a_silent_pi(name: str) -> None:
+    """Its end would stop that timer, and with it the dead man's handle."""
+    uses = BOARDS[name].USABLE
+    taken = [pin for pin in sorted(DEADMAN_PINS[name]) if "pwm" in uses.get(pin, "").split()]
+    assert not taken
 
 
 @pytest.mark.parametrize(
