@@ -228,6 +228,18 @@ def test_a_refused_homing_leaves_what_it_knows(sensor_board: BoardSim, *, with_s
         assert moving.call(READ) == (0, RELEASED, 1, 40)
 
 
+def test_two_steppers_have_two_timers(sensor_board: BoardSim) -> None:
+    """With one timer the first would stand still with its driver on, and say that it moves."""
+    other = {"name": "lift", "kind": "stepper", "pin": "PB3", "direction": "PB4", "enable": "PB5"}
+    with driven(sensor_board, MOVE, "i", SLIDE) as output:
+        with pytest.raises(Refused, match="lift: timer 7 turns another stepper: take another"):
+            configure(output.wire, (SLIDE, other))
+        configure(output.wire, (SLIDE, {**other, "timer": 4}))
+        # One that is gone leaves its own to the next
+        configure(output.wire, ({**other, "timer": 7},))
+        configure(output.wire, (SLIDE,))
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -28,6 +28,9 @@ _PARTS = const(16)
 # How long the first step of the ramp takes, by the formula with its correction
 _FIRST = const(676_000)
 
+# Those in use: MicroPython gives out the same one again, and the callback of the first is gone
+_timers: set = set()
+
 _MOVING, _SEEKING, _LEAVING = range(3)
 _RELEASED, _HOLDING, _TURNS, _HOMING, _MET, _NOT_FOUND = range(6)
 
@@ -37,8 +40,7 @@ class Stepper:
     safe = 0
 
     def __init__(self, entry):
-        if entry["timer"] == board.DEADMAN_TIMER:
-            raise ValueError("timer %d looks for a silent Pi: take another" % entry["timer"])
+        self._number = number = _free(entry["timer"])
         self._travel = entry["travel"]
         self._least = 1_000_000 // entry["speed"] * _PARTS
         first_us = int(_FIRST * (2 / entry["acceleration"]) ** 0.5)
@@ -66,9 +68,10 @@ class Stepper:
         # What `value(1)` begins
         self._wanted = (_MOVING, 0)
         self._callback = self._beat
-        self._timer = pyb.Timer(entry["timer"])
+        self._timer = pyb.Timer(number)
         prescaler = self._timer.source_freq() // 1_000_000 - 1
         self._timer.init(prescaler=prescaler, period=_IDLE_US, callback=self._callback)
+        _timers.add(number)
 
     def init(self, _mode, value):
         self.value(value)
@@ -90,6 +93,7 @@ class Stepper:
         return None
 
     def close(self):
+        _timers.discard(self._number)
         self._timer.deinit()
         for pin in (self._enable, self._step, self._direction):
             pin.init(machine.Pin.IN)
@@ -248,6 +252,14 @@ class Stepper:
             state = _TURNS if self._mode == _MOVING else _HOMING
         struct.pack_into("<BBBi", answer, AT, is_on, state, self._is_homed, self._position)
         return 7
+
+
+def _free(timer):
+    if timer == board.DEADMAN_TIMER:
+        raise ValueError("timer %d looks for a silent Pi: take another" % timer)
+    if timer in _timers:
+        raise ValueError("timer %d turns another stepper: take another" % timer)
+    return timer
 
 
 def _stop(entry, name):
