@@ -59,6 +59,18 @@ def test_outputs_and_inputs_of_one_chip(sensor_board: BoardSim) -> None:
         assert shows(sensor_board, valve.wire, {0})
 
 
+def test_a_pin_of_an_expander_belongs_to_one_entry(sensor_board: BoardSim) -> None:
+    """It has one polarity: the second one would drive what the first calls off."""
+    with driven(sensor_board, EXPANDER_WRITE, "B", RELAY, DOOR) as relay:
+        assert switch(relay, 1) == 1
+        for other in ({**RELAY, "active_low": False}, {**DOOR, "channel": 0}, DOOR):
+            twice = {**other, "name": "other"}
+            with pytest.raises(Refused, match=r"other: channel [04] of that chip is used twice"):
+                configure(relay.wire, (RELAY, DOOR, twice))
+        assert switch(relay, 0) == 0
+        assert shows(sensor_board, relay.wire, {0})
+
+
 @pytest.mark.parametrize(("end", "lease_ms"), ENDS)
 def test_every_end_switches_an_output_of_an_expander_off(
     sensor_board: BoardSim, end: str, lease_ms: int

@@ -151,6 +151,32 @@ def test_channels_of_one_chip_have_one_wire_and_one_frequency(
     assert "another entry of that chip says otherwise: compare oe" in refused.value.text
 
 
+def test_a_channel_belongs_to_one_entry(sensor_board: BoardSim) -> None:
+    """Each would switch the other past its limits, and end what the other holds."""
+    lamp = {**LAMP, "channel": 5}
+    with driven(sensor_board, CHANNEL_WRITE, "H", lamp) as output:
+        told(output, 5_000)
+        with pytest.raises(Refused, match="pump: channel 5 of that chip is used twice"):
+            configure(output.wire, (lamp, {**lamp, "name": "pump", "max_on_ms": 5_000}))
+        assert told(output, 5_000) == 5_000
+        assert shows(sensor_board, output.wire, {5: 2048})
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_another_kind_at_the_address_of_a_chip_is_refused(
+    sensor_board: BoardSim, *, is_first: bool
+) -> None:
+    """Both come with address 64, and an INA219's settings invert the outputs of a PCA9685."""
+    supply = {"name": "supply", "kind": "ina219", "pin": "PA11", "sda": "PA12"}
+    lamp = {**LAMP, "address": 64}
+    entries = (supply, lamp) if is_first else (lamp, supply)
+    with driven(sensor_board, CHANNEL_WRITE, "H", ARM) as arm:
+        with pytest.raises(Refused, match="lamp: address 64 is taken by supply"):
+            configure(arm.wire, entries)
+        configure(arm.wire, (lamp, {**supply, "address": 65}))
+        configure(arm.wire, (lamp, {**supply, "pin": "PB6", "sda": "PB7"}))
+
+
 def test_a_refused_configuration_leaves_no_trace_of_a_chip(sensor_board: BoardSim) -> None:
     scale = {"name": "scale", "kind": "hx711", "pin": "PB3", "data": "PB4", "gain": 100}
     # A channel that no other test has, whose chip begins anew

@@ -23,6 +23,8 @@ CHANNELS = 16
 _LOOK_MS = const(250)
 _AGAIN_MS = const(1_000)
 _TIMED_OUT = const(110)
+# Of a kind: "mcp23017" is also what "mcp23017in" begins with
+_CHIP_LETTERS = const(8)
 
 # Those in use, by bus and address: each of its channels is an entry
 _chips: dict = {}
@@ -36,16 +38,32 @@ def chip_of(entry, part_class, wire):
         chip = _chips[key] = Guarded(entry, part_class, wire)
     elif not chip.is_of(entry, part_class, wire):
         raise ValueError("another entry of that chip says otherwise: compare " + wire)
-    chip.users += 1
+    bit = 1 << entry["channel"]
+    if chip.taken & bit:
+        raise ValueError("channel %d of that chip is used twice" % entry["channel"])
+    chip.taken |= bit
     # There is more to tell it
     chip.cut()
     return chip
 
 
+def require_alone(entry, named):
+    # Another kind at its address would tell it things: what an INA219 is told turns every output of
+    # a PCA9685 around
+    chip = entry["kind"][:_CHIP_LETTERS]
+    for name, slot in named.items():
+        row = slot.row
+        is_there = row.get("address") == entry["address"] and row["sda"] == entry["sda"]
+        if is_there and row["kind"][:_CHIP_LETTERS] != chip:
+            text = "%s: address %d is taken by %s"
+            raise ValueError(text % (entry["name"], entry["address"], name))
+
+
 class Guarded:
     def __init__(self, entry, part_class, wire):
         self.part = part_class(entry)
-        self.users = 0
+        # Bit n: an entry has channel n
+        self.taken = 0
         # What each channel is to be; 0 is off
         self.levels = [0] * CHANNELS
         self._key = (entry["pin"], entry["sda"], entry["address"])
@@ -69,10 +87,10 @@ class Guarded:
             and self.part.is_of(entry)
         )
 
-    def let_go(self):
-        self.users -= 1
+    def let_go(self, channel):
+        self.taken &= ~(1 << channel)
         self.cut()
-        if not self.users:
+        if not self.taken:
             del _chips[self._key]
             # From here on the resistor at the wire keeps it off
             self._wire.init(machine.Pin.IN)

@@ -11,7 +11,7 @@ import frame
 import machine
 from micropython import const
 from node.calls import AT, Refusal, need
-from node.devices.guarded import chip_of
+from node.devices.guarded import chip_of, require_alone
 
 EXPANDER_WRITE = 50
 
@@ -69,6 +69,7 @@ class Mcp23017:
     highest = 1
 
     def __init__(self, entry):
+        self._entry = entry
         self._channel = entry["channel"]
         self._output = None
         self._chip = chip_of(entry, Mcp23017Chip, "reset")
@@ -96,7 +97,11 @@ class Mcp23017:
 
     def close(self):
         self._chip.part.outputs &= ~(1 << self._channel)
-        self._chip.let_go()
+        self._chip.let_go(self._channel)
+
+    def connect(self, named):
+        # Called with every configuration, when all entries are made
+        require_alone(self._entry, named)
 
     def handlers(self):
         return {EXPANDER_WRITE: self._write}

@@ -5,7 +5,7 @@ from time import ticks_diff, ticks_ms
 import frame
 from micropython import const
 from node.calls import AT, Refusal
-from node.devices.guarded import chip_of
+from node.devices.guarded import chip_of, require_alone
 from node.devices.mcp23017 import Mcp23017Chip
 
 EXPANDER_READ = 51
@@ -18,6 +18,7 @@ _OUTPUTS_ONLY = (7, 15)
 
 class Mcp23017in:
     def __init__(self, entry):
+        self._entry = entry
         self._channel = entry["channel"]
         if self._channel in _OUTPUTS_ONLY:
             raise ValueError("channels 7 and 15 of an MCP23017 are outputs only")
@@ -50,7 +51,11 @@ class Mcp23017in:
         return self._value
 
     def close(self):
-        self._chip.let_go()
+        self._chip.let_go(self._channel)
+
+    def connect(self, named):
+        # Called with every configuration, when all entries are made
+        require_alone(self._entry, named)
 
     def handlers(self):
         return {EXPANDER_READ: self._read}

@@ -11,7 +11,7 @@ import frame
 import machine
 from micropython import const
 from node.calls import AT, Refusal, need
-from node.devices.guarded import chip_of
+from node.devices.guarded import chip_of, require_alone
 
 CHANNEL_WRITE = 49
 
@@ -92,6 +92,7 @@ class Pca9685:
         self._most = entry["most_duty"]
         if self._least > self._most:
             raise ValueError("most_duty is not less than least_duty")
+        self._entry = entry
         self._channel = entry["channel"]
         # Found with the first write: it knows whether an interrupt speaks
         self._output = None
@@ -113,7 +114,11 @@ class Pca9685:
         return None
 
     def close(self):
-        self._chip.let_go()
+        self._chip.let_go(self._channel)
+
+    def connect(self, named):
+        # Called with every configuration, when all entries are made
+        require_alone(self._entry, named)
 
     def handlers(self):
         return {CHANNEL_WRITE: self._write}
