@@ -141,6 +141,7 @@ class SerialBoard:
         if self._is_stopped and described.safety != "read":
             raise CallRefused("unsafe_state", own("the emergency stop is set"))
         payload = pack(live.manifest, described, arguments)
+        live.leases.note_wish(live.manifest, described, arguments)
         try:
             result = await live.connection.call(Request(described.id, payload, CALL_DEADLINE_MS))
         except OutcomeUnknown as err:

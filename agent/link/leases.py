@@ -47,11 +47,16 @@ class Leases:
     ) -> None:
         """A write that the board has done: hold what it moved, or put down what is safe again."""
         bits = pin_bits(manifest, method, arguments)
-        named = [pin for pin in manifest.pins if bits & 1 << pin.index]
-        if named and all(is_at_rest(pin, method, arguments, result) for pin in named):
+        if _rests(manifest, bits, method, arguments, result):
             self.drop(bits)
         else:
             self.hold(bits)
+
+    def note_wish(self, manifest: Manifest, method: Method, arguments: Mapping[str, Value]) -> None:
+        """A write that is about to be sent: should it fail, a lease ends what was to be safe."""
+        bits = pin_bits(manifest, method, arguments)
+        if method.lease and _rests(manifest, bits, method, arguments, {}):
+            self.drop(bits)
 
     def drop_all(self) -> None:
         self._change(0)
@@ -73,6 +78,17 @@ class Leases:
         else:
             self._is_held.clear()
         self._on_change(bool(held))
+
+
+def _rests(
+    manifest: Manifest,
+    bits: int,
+    method: Method,
+    arguments: Mapping[str, Value],
+    result: Mapping[str, Value],
+) -> bool:
+    named = [pin for pin in manifest.pins if bits & 1 << pin.index]
+    return bool(named) and all(is_at_rest(pin, method, arguments, result) for pin in named)
 
 
 def is_at_rest(

@@ -3,12 +3,13 @@ from pathlib import Path
 
 import pytest
 
+from agent.errors import CallRefused
 from agent.link import frame as wire
 from agent.link.base import BoardState
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
 from tests.fakes.linked_board import ready
-from tests.fakes.peer import LEASE_S
+from tests.fakes.peer import LEASE_S, WRITE
 from tests.fakes.ports import StalledPort
 from tests.fakes.virtual_time import LoopClock, elapse, in_virtual_time
 
@@ -140,3 +141,28 @@ async def test_release_that_fails_leaves_it_to_the_leases(
         assert "go safe when their leases end" in caplog.text
         await elapse(LEASE_S)
         assert board.outputs[0] == 0
+
+
+@in_virtual_time
+async def test_an_output_that_was_to_be_off_is_held_no_more_whatever_the_board_says(
+    tmp_path: Path,
+) -> None:
+    async with ready(tmp_path) as (link, board):
+        await link.board.call("gpio_write", LED_ON)
+        board.overrides[WRITE] = (wire.IO, b"MemoryError")
+        with pytest.raises(CallRefused):
+            await link.board.call("gpio_write", {"pin": "led", "value": "off"})
+        assert link.board.held == frozenset()
+        await elapse(2 * LEASE_S)
+        assert board.outputs[0] == 0
+
+
+@in_virtual_time
+async def test_an_output_that_was_not_switched_on_again_stays_held(tmp_path: Path) -> None:
+    async with ready(tmp_path) as (link, board):
+        await link.board.call("gpio_write", LED_ON)
+        board.overrides[WRITE] = (wire.BUSY_CODE, b"too often")
+        with pytest.raises(CallRefused):
+            await link.board.call("gpio_write", LED_ON)
+        await elapse(2 * LEASE_S)
+        assert board.outputs[0] == 1
