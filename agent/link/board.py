@@ -264,7 +264,8 @@ class SerialBoard:
         raw = await asyncio.to_thread(self._cache.get, greeting.manifest_hash)
         if raw is None:
             raw = await fetch_manifest(connection, greeting.manifest_hash)
-        in_force = await self._wiring.settle(connection, greeting.configuration_hash)
+        kind = greeting.identity.board
+        in_force = await self._wiring.settle(connection, greeting.configuration_hash, kind)
         manifest = self._wiring.over(read_manifest(raw), in_force)
         live = _Live(connection, manifest, Leases(connection.keep_alive))
         self._learn(manifest)

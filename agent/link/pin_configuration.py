@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from agent.errors import CallRefused, WrongDevice
 from agent.link import frame as wire
+from agent.link.clashes import clash
 from agent.link.configuration import (
     NO_HASH,
     PinEntry,
@@ -174,22 +175,28 @@ class PinConfiguration:
         except WrongDevice:
             return InForce()
 
-    async def settle(self, connection: BoardConnection, has_hash: bytes) -> InForce:
+    async def settle(self, connection: BoardConnection, has_hash: bytes, board: str) -> InForce:
         """Bring the board to the wanted configuration, where that needs nobody's word.
+
+        Args:
+            board: its kind, by which it is known what is behind its pins.
 
         Raises:
             WrongDevice: what the board has makes no sense, or a device that was restored from a
                 backup of this one configured it.
             LinkLost, OutcomeUnknown: the session ended; it begins again at the next one.
         """
-        in_force, raw = await self._settled(connection, has_hash)
+        in_force, raw = await self._settled(connection, has_hash, clash(self._pins, board))
         await asyncio.to_thread(self._seen.put, raw or _NOTHING)
         return in_force
 
-    async def _settled(self, connection: BoardConnection, has_hash: bytes) -> tuple[InForce, bytes]:
+    async def _settled(
+        self, connection: BoardConnection, has_hash: bytes, clashing: str
+    ) -> tuple[InForce, bytes]:
         if has_hash == hash_of_wire(self._wanted):
             self.pending = ()
-            return InForce(read_entries(self._wanted)), self._wanted
+            trouble = f"its configuration is unsafe: {clashing}" if clashing else ""
+            return InForce(read_entries(self._wanted), trouble), self._wanted
         wanted = self._wanted or _NOTHING
         if not self.is_agreed:
             stored = await self._stored(connection, has_hash)
@@ -197,9 +204,13 @@ class PinConfiguration:
             self.pending = self._waiting_for(stored, wanted, old)
             if self.pending == _RETURNING:
                 raise WrongDevice(_SUPERSEDED)
-            if self.pending:
+            if self.pending and not clashing:
                 return InForce(old, _waiting(self.pending)), stored
         self.pending = ()
+        if clashing:
+            stored = await self._stored(connection, has_hash)
+            trouble = f"its configuration is not activated: {clashing}"
+            return InForce(read_entries(stored), trouble), stored
         if has_hash == hash_of_wire(wanted):
             return InForce(read_entries(wanted)), wanted
         return await self._replaced(connection, has_hash, wanted)

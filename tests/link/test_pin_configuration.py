@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.errors import LinkLost
+from agent.link import board_peripherals
 from agent.link import frame as wire
 from agent.link.base import BoardState
 from agent.link.configuration import wire_of
@@ -147,6 +148,44 @@ async def test_a_refusal_names_the_entry_and_the_board_goes_on(tmp_path: Path) -
         await link.board.call("gpio_read", {"pin": "led"})
 
 
+CLASHING = {
+    "fan": PinSettings(pin="PA6", kind="pwm"),
+    "heater": PinSettings(pin="PB4", kind="pwm"),
+}
+
+
+@pytest.fixture
+def clashing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pins of `CLASHING` are of one channel on the scripted board."""
+    monkeypatch.setattr(board_peripherals, "_CHANNELS", {"scripted": "PA6:3.1 PB4:3.1"})
+
+
+CLASH = "fan and heater both need timer 3: use another pin or timer for one of them"
+
+
+@pytest.mark.usefixtures("clashing")
+@in_virtual_time
+async def test_pins_that_meet_inside_the_board_are_not_sent(tmp_path: Path) -> None:
+    peer = ScriptedBoard(configuration=wire_of(TIGHT))
+    async with wired(peer, tmp_path, {**TIGHT, **CLASHING}) as link:
+        assert link.board.status.trouble == f"its configuration is not activated: {CLASH}"
+        assert peer.configuration == wire_of(TIGHT)
+        assert names(link)[-1] == "valve"
+        # A yes to what is looser is none to this
+        link.board.agree()
+        await elapse(2)
+        assert peer.configuration == wire_of(TIGHT)
+
+
+@pytest.mark.usefixtures("clashing")
+@in_virtual_time
+async def test_pins_that_meet_and_are_in_force_stay_and_are_told(tmp_path: Path) -> None:
+    peer = ScriptedBoard(configuration=wire_of(CLASHING))
+    async with wired(peer, tmp_path, CLASHING) as link:
+        assert link.board.status.trouble == f"its configuration is unsafe: {CLASH}"
+        assert names(link)[-2:] == ["fan", "heater"]
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
@@ -249,6 +288,16 @@ def test_what_was_remembered_and_makes_no_sense_is_forgotten(tmp_path: Path) -> 
 
 
 OLD_CARD, RESTORED = Lineage("greenhouse"), Lineage("greenhouse", 1)
+
+
+@pytest.mark.usefixtures("clashing")
+@in_virtual_time
+async def test_an_old_card_leaves_it_alone_whatever_its_pins_are(tmp_path: Path) -> None:
+    stored = wire_of(TIGHT, RESTORED)
+    peer = ScriptedBoard(configuration=stored)
+    own = BoardSettings(pins=CLASHING)
+    async with linked(peer, tmp_path, settings=own, lineage=OLD_CARD) as link:
+        await link.until(BoardState.REFUSED, "this is the old card")
 
 
 @in_virtual_time
