@@ -40,6 +40,7 @@ _MAX_NAME_CHARS = 32
 def loosened(old: Sequence[PinEntry], new: Sequence[PinEntry]) -> tuple[str, ...]:
     """One half sentence for each thing that would be looser; none: it may simply be done."""
     later = {entry.name: entry for entry in new}
+    guards = {name for entry in (*old, *new) for name in _read_by(entry)}
     found: list[str] = []
     for before in old:
         after = later.get(before.name)
@@ -47,25 +48,42 @@ def loosened(old: Sequence[PinEntry], new: Sequence[PinEntry]) -> tuple[str, ...
         if after is None:
             found.append(f"{name} is no longer configured")
         else:
-            found += [f"{name} {words}" for words in _of_one(before, after)]
+            is_guard = before.name in guards
+            found += [f"{name} {words}" for words in _of_one(before, after, is_guard=is_guard)]
     return tuple(found)
 
 
-def _of_one(old: PinEntry, new: PinEntry) -> Iterator[str]:
+def _read_by(entry: PinEntry) -> Iterator[str]:
+    """Yield the names of the entries that this one goes by: interlocks, a thermometer."""
+    yield from (name for name, _value in entry.needs)
+    yield from (name for key in SOURCES if (name := getattr(entry, key)))
+
+
+def _of_one(old: PinEntry, new: PinEntry, *, is_guard: bool) -> Iterator[str]:
     if old.kind != new.kind:
         yield f"changes from {printable_line(old.kind, _MAX_NAME_CHARS)} to {new.kind}"
-    if new.kind not in OUTPUT_KINDS:
-        return
+    is_output = new.kind in OUTPUT_KINDS
+    if is_output or is_guard:
+        yield from _wired_anew(old, new)
+    if is_output:
+        yield from _held_less(old, new)
+
+
+def _wired_anew(old: PinEntry, new: PinEntry) -> Iterator[str]:
     if old.pin != new.pin:
         yield f"moves from {printable_line(old.pin, _MAX_NAME_CHARS)} to {new.pin}"
     if old.active_low != new.active_low:
         yield f"is on at {'low' if new.active_low else 'high'} level"
+    if old.kind == new.kind:
+        yield from _otherwise_wired(old, new)
+
+
+def _held_less(old: PinEntry, new: PinEntry) -> Iterator[str]:
     if old.safe != new.safe:
         yield f"has another safe value ({new.safe} instead of {old.safe})"
     if old.safety == "hazard" and new.safety != "hazard":
         yield "is no longer a hazard"
     if old.kind == new.kind:
-        yield from _otherwise_wired(old, new)
         yield from _rests_less(old, new)
     yield from _longer(old, new)
     yield from _otherwise_regulated(old, new)

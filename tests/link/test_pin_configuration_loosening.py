@@ -121,6 +121,36 @@ def test_a_shorter_rest_is_told_and_a_longer_one_is_not(kind: str) -> None:
     assert loosened([other], [fridge]) == loosened([usual], [other]) == ()
 
 
+LEVEL = PinEntry("level_ok", "input", "PB5")
+PROBE = wired("probe", kind="mcp23017in", pin="PB6", sda="PB7", reset="PB3", channel=2)
+HEATER = wired("heater", kind="thermostat", pin="PA8", sensor="room")
+ROOM = PinEntry("room", "ds18b20", "PB12")
+
+
+@pytest.mark.parametrize(
+    ("entries", "to", "words"),
+    [
+        # A tank that is empty would be full
+        ((LEVEL, PUMP), {"active_low": True}, "level_ok is on at low level"),
+        ((LEVEL, PUMP), {"pin": "PB4"}, "level_ok moves from PB5 to PB4"),
+        (
+            (PROBE, msgspec.structs.replace(PUMP, needs=(("probe", 0),))),
+            {"channel": 3},
+            "probe has channel = 3 instead of 2",
+        ),
+        ((ROOM, HEATER), {"pin": "PB13"}, "room moves from PB12 to PB13"),
+    ],
+)
+def test_another_wire_of_what_an_output_goes_by_is_told(
+    entries: tuple[PinEntry, PinEntry], to: dict[str, object], words: str
+) -> None:
+    read, output = entries
+    moved = msgspec.structs.replace(read, **to)
+    assert loosened(entries, (moved, output)) == (words,)
+    # Where nothing goes by it, it is nobody's question
+    assert loosened((read,), (moved,)) == ()
+
+
 def test_a_name_that_a_board_made_up_is_cleaned() -> None:
     (words,) = loosened([PinEntry("\x1b[31m" + "x" * 99, "output", "PB0")], [])
     assert "\x1b" not in words
