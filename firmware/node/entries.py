@@ -54,7 +54,7 @@ def read(text, board):
     except ValueError:
         raise Unfit("the configuration is not JSON")  # noqa: B904  - MicroPython keeps no causes
     if type(said) is not dict or said.get("v") != VERSION or type(said.get("pins")) is not list:
-        raise Unfit("the configuration is of a version that this firmware does not know")
+        raise Unfit("the configuration is of an unknown version")
     entries = said["pins"]
     if len(entries) + len(board.PINS) > PINS_MOST:
         raise Unfit("more than %d pins, the board's own included" % PINS_MOST)
