@@ -68,7 +68,7 @@ class ApprovalQuestions:
         # An "always" is for what the call does: not for how often, not in place of a person, nor
         # for who is shown what
         is_for_once = decision.rule in {RULE, SPOKEN} or decision.rule.startswith(LIMIT)
-        may_stand = not (is_at_device or is_for_once)
+        may_stand = case.circumstances.may_stand and not (is_at_device or is_for_once)
         shown = canonical(case.call.arguments_json)
         if len(spelled_out(f"{shown}{_words(case)}")) > MAX_SHOWN_CHARS:
             return denied("too-long", "it is too long to be shown whole, so it cannot be approved")

@@ -62,6 +62,7 @@ class CallCircumstances(Struct, frozen=True):
         words: what the call does, in the tool's own words.
         dependence: what a yes is bound to besides the call.
         pattern: which calls an "always" is for; None is this very call.
+        may_stand: an "always" may be given at all.
     """
 
     person: str = ""
@@ -72,6 +73,7 @@ class CallCircumstances(Struct, frozen=True):
     words: str = ""
     dependence: Dependence = NOTHING
     pattern: Pattern | None = None
+    may_stand: bool = True
     holds_secret: bool = False
     reach: DataReach = FREE
     is_spoken: bool = False

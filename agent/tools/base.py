@@ -117,6 +117,8 @@ class Tool(ABC, Generic[A]):
     shown: Disclosure = owners("what this tool knows")
     # A look of it is sent to somebody outside
     sends_out = False
+    # The same arguments are the same act at any time, so that an "always" may cover them
+    may_stand = True
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -99,6 +99,7 @@ def call_of(text: str) -> ToolCall:
     ("around", "limits", "demanded_for", "is_offered"),
     [
         (CallCircumstances(), ActLimits(), frozenset[Effect](), True),
+        (CallCircumstances(may_stand=False), ActLimits(), frozenset[Effect](), False),
         (CallCircumstances(), ActLimits(per_day=0), frozenset[Effect](), False),
         (CallCircumstances(reach=ASKED), ActLimits(), frozenset[Effect](), False),
         (CallCircumstances(), ActLimits(), frozenset({Effect.HAZARD}), False),

@@ -161,6 +161,8 @@ class BrowserClickTool(Tool[ClickArguments]):
     shown = NOTHING_PRIVATE
     arguments_type = ClickArguments
     reads_on = True
+    # After a restart the number is another element's
+    may_stand = False
 
     def __init__(self, browser: Browsing) -> None:
         self._browser = browser
@@ -193,6 +195,8 @@ class BrowserTypeTool(Tool[TypeArguments]):
     shown = NOTHING_PRIVATE
     arguments_type = TypeArguments
     reads_on = True
+    # After a restart the number is another element's
+    may_stand = False
 
     def __init__(self, browser: Browsing) -> None:
         self._browser = browser
