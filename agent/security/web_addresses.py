@@ -28,6 +28,7 @@ _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _PRINTABLE = re.compile(r"[!-~]+")
 _ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
+_ESCAPED_SLASH = "%2F"
 # Mean the same with and without an escape
 _UNRESERVED = re.compile("[A-Za-z0-9._~-]")
 # Not those of a URL that stands in the path of an archive's
@@ -178,10 +179,12 @@ def spelled_path(rest: str) -> str:
     """Return what follows host and port of a URL in the one spelling that rules compare.
 
     Servers read "/%70" as "/p", "/a/../p" and mostly "//p" as "/p" (RFC 3986, 6.2.2), and a path
-    that was left out as "/". No server is told what follows "#": all of it is one page.
+    that was left out as "/". Many read "%2F" as "/" before they look for one, so that it hides
+    neither a folder nor dots. No server is told what follows "#": all of it is one page.
     """
     plain = _ESCAPE.sub(_unescaped, rest.partition("#")[0])
-    path = plain.partition("?")[0]
+    path, mark, query = plain.partition("?")
+    path = path.replace(_ESCAPED_SLASH, "/")
     parts: list[str] = []
     for part in _SLASHES.sub("/", path).removeprefix("/").split("/"):
         if part == "..":
@@ -190,7 +193,7 @@ def spelled_path(rest: str) -> str:
             parts.append(part)
     if path.endswith(("/.", "/..")):
         parts.append("")
-    return f"/{'/'.join(parts)}{plain[len(path) :]}"
+    return f"/{'/'.join(parts)}{mark}{query}"
 
 
 def is_public(address: Address) -> bool:

@@ -11,6 +11,7 @@ from agent.security.spelling import spelled_argument
         ("path", "./diary/../diary//a", "diary/a"),
         ("folder", "//srv/diary", "/srv/diary"),
         ("url", "HTTPS://A.org:443/x/../%70rivate//a", "https://a.org/private/a"),
+        ("url", "https://a.org/x%2F..%2fprivate%2Fa", "https://a.org/private/a"),
         ("url", "https://a.org", "https://a.org/"),
         ("url", "https://a.org?q=1", "https://a.org/?q=1"),
         ("url", "https://a.or*", "https://a.or*"),
