@@ -138,7 +138,8 @@ class WebRules(Struct, frozen=True):
         return next((one for one in addresses if one.version == _OLDER), addresses[0])
 
     def _refuse_unless_public(self, place: WebPlace, address: Address) -> None:
-        if not is_public(address) or any(address in one for one in self.networks()):
+        meant = _meant(address)
+        if not is_public(meant) or any(meant in one for one in self.networks()):
             raise AddressRefused(
                 f"{place.host} leads to an address of this machine or network; the owner can allow "
                 f'it in [web] local: "{place.host}:{place.port}"'
@@ -198,13 +199,19 @@ def spelled_path(rest: str) -> str:
 
 def is_public(address: Address) -> bool:
     """Return true for the address of one machine in the public Internet."""
+    address = _meant(address)
     if isinstance(address, ipaddress.IPv6Address):
-        if any(address in network for network in _HOLDING_4):
-            return is_public(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
         is_special = any(address in network for network in _SPECIAL_6)
         return address in _UNICAST_6 and not is_special and address.is_global
     is_special = any(address in network for network in _SPECIAL_4)
     return address.is_global and not (address.is_multicast or address.is_reserved or is_special)
+
+
+def _meant(address: Address) -> Address:
+    """Return the IPv4 address that an IPv6 one holds; any other as it is."""
+    if any(address in network for network in _HOLDING_4):
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address
 
 
 def _taken_apart(url: str) -> WebPlace:
@@ -233,7 +240,8 @@ def _unescaped(found: re.Match[str]) -> str:
 
 def _host_of(netloc: str) -> str:
     if netloc.startswith("["):
-        return str(_plain_address(netloc[1:].partition("]")[0]))
+        address = _plain_address(netloc[1:].partition("]")[0])
+        return str(getattr(address, "ipv4_mapped", None) or address)
     host = netloc.partition(":")[0].lower()
     if len(host) > MAX_HOST_CHARS or not all(map(_LABEL.fullmatch, host.split("."))):
         raise AddressRefused("the URL has no valid host")

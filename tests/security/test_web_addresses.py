@@ -127,6 +127,24 @@ def test_one_address_is_chosen(found: list[str], chosen: str) -> None:
     assert str(RULES.checked(RULES.place_of("http://example.org/"), found)) == chosen
 
 
+def test_an_address_of_this_machine_is_refused_in_its_newer_forms_too() -> None:
+    rules = WebRules(networks=lambda: [ipaddress.IPv4Network("93.184.216.34")])
+    for form in ("93.184.216.34", "[::ffff:93.184.216.34]", "[64:ff9b::93.184.216.34]"):
+        with pytest.raises(AddressRefused, match="this machine or network"):
+            rules.place_of(f"http://{form}:8476/")
+    for found in ("::ffff:5db8:d822", "64:ff9b::5db8:d822"):
+        with pytest.raises(AddressRefused, match="this machine or network"):
+            rules.checked(rules.place_of("http://example.org/"), [found])
+
+
+def test_an_older_address_in_a_newer_form_is_the_same_place() -> None:
+    rules = WebRules(local=("192.168.1.20:8080",))
+    for form in ("192.168.1.20", "[::ffff:192.168.1.20]", "[::FFFF:c0a8:114]"):
+        url = f"http://{form}:8080/"
+        assert rules.place_of(url).host == "192.168.1.20"
+        assert spelled(url) == "http://192.168.1.20:8080/"
+
+
 @pytest.mark.parametrize(
     "found",
     [
