@@ -72,8 +72,16 @@ class WebPlace(Struct, frozen=True):
     @property
     def authority(self) -> str:
         """Return the value of the `Host` header."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+        return self._bracketed if self.port == _PORTS[self.scheme] else self.spot
+
+    @property
+    def spot(self) -> str:
+        """Return host and port, as `[web] local` names a machine at home."""
+        return f"{self._bracketed}:{self.port}"
+
+    @property
+    def _bracketed(self) -> str:
+        return f"[{self.host}]" if ":" in self.host else self.host
 
 
 class WebRules(Struct, frozen=True):
@@ -99,8 +107,7 @@ class WebRules(Struct, frozen=True):
         return place.host in self.allow or not wild.isdisjoint(self.allow)
 
     def is_at_home(self, place: WebPlace) -> bool:
-        host = f"[{place.host}]" if ":" in place.host else place.host
-        return f"{host}:{place.port}" in self.local
+        return place.spot in map(_plain_spot, self.local)
 
     def place_of(self, url: str) -> WebPlace:
         """Return the destination of a URL.
@@ -142,7 +149,7 @@ class WebRules(Struct, frozen=True):
         if not is_public(meant) or any(meant in one for one in self.networks()):
             raise AddressRefused(
                 f"{place.host} leads to an address of this machine or network; the owner can allow "
-                f'it in [web] local: "{place.host}:{place.port}"'
+                f'it in [web] local: "{place.spot}"'
             )
 
 
@@ -248,6 +255,13 @@ def _host_of(netloc: str) -> str:
     if _NUMBER.fullmatch(host.rpartition(".")[2]):
         return str(_plain_address(host))
     return host
+
+
+def _plain_spot(told: str) -> str:
+    """Return host and port with an address in its one form, in which every URL has it."""
+    host, _, port = told.rpartition(":")
+    address = _as_address(host.strip("[]"))
+    return f"[{address}]:{port}" if address is not None and address.version != _OLDER else told
 
 
 def _as_address(host: str) -> Address | None:

@@ -1,5 +1,6 @@
 import ipaddress
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from agent.security.web_addresses import (
     is_public,
     spelled,
 )
+from agent.tools.settings import WebSettings
 
 RULES = WebRules()
 
@@ -125,6 +127,22 @@ def test_a_machine_at_home_is_reached_only_if_named_with_its_port() -> None:
 )
 def test_one_address_is_chosen(found: list[str], chosen: str) -> None:
     assert str(RULES.checked(RULES.place_of("http://example.org/"), found)) == chosen
+
+
+def test_what_the_owner_can_allow_is_told_as_the_settings_take_it() -> None:
+    for url in ("http://192.168.1.20:8080/", "http://[fd00::5]:8080/", "http://[fd00:0:0::5]/"):
+        with pytest.raises(AddressRefused) as refused:
+            RULES.place_of(url)
+        spot = str(refused.value).split('"')[1]
+        local = msgspec.convert({"local": [spot]}, WebSettings).local
+        assert WebRules(local=local).place_of(url).port in {80, 8080}
+
+
+def test_an_address_at_home_may_be_written_out() -> None:
+    rules = WebRules(local=("[fd00:0:0:0:0:0:0:5]:8123",))
+    assert rules.place_of("http://[fd00::5]:8123/").host == "fd00::5"
+    with pytest.raises(AddressRefused):
+        rules.place_of("http://[fd00::5]:8124/")
 
 
 def test_an_address_of_this_machine_is_refused_in_its_newer_forms_too() -> None:
