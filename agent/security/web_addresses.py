@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from agent.errors import AddressRefused
 from agent.machine.network import IpNetwork, networks_here
+from agent.security.loose_urls import read_loosely
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -167,13 +168,15 @@ def spelled_alike(told: str) -> str:
 
     What is no URL stays as it is.
     """
-    if "://" not in told:
+    if (read := read_loosely(told)) is not None:
+        place, rest = read
+    elif "://" in told:
+        host, rest = _parted(told)
+        place = f"{told.partition('://')[0].lower()}://{host.lower()}"
+    else:
         return told
-    scheme = told.partition("://")[0].lower()
-    host, path = _parted(told)
-    host = host.lower().removesuffix(f":{_PORTS.get(scheme)}")
-    is_open = not path and host.endswith("*")
-    return f"{scheme}://{host}{'' if is_open else spelled_path(path)}"
+    is_open = not rest and place.endswith("*")
+    return place if is_open else f"{place}{spelled_path(rest)}"
 
 
 def _parted(url: str) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from agent.security.spelling import spelled_argument
         ("url", "https://a.org/b#c", "https://a.org/b"),
         ("url", "https://a.org/#/b*", "https://a.org/"),
         ("url", "no url", "no url"),
+        ("url", "RTSP://Cam:8554/a//b", "rtsp://cam:8554/a/b"),
         ("text", "./diary/../a", "./diary/../a"),
     ],
 )
