@@ -20,6 +20,17 @@ from agent.security.spelling import spelled_argument
         ("url", "no url", "no url"),
         ("url", "RTSP://Cam:8554/a//b", "rtsp://cam:8554/a/b"),
         ("text", "./diary/../a", "./diary/../a"),
+        # As servers of the protocol's own collection and others name them
+        ("destination", "/srv/pub/../private/a", "/srv/private/a"),
+        ("source", "//srv/./private//a", "/srv/private/a"),
+        ("source", "https://A.org/b/../c", "https://a.org/c"),
+        ("repo_path", "/srv/pub/../private", "/srv/private"),
+        ("filePath", "a/../b", "b"),
+        ("outputDir", "/srv/pub/", "/srv/pub"),
+        ("source", "mqtt", "mqtt"),
+        ("source", "", ""),
+        ("uri", "HTTP://x@A.org/b", "http://a.org/b"),
+        ("pageUrl", "HTTP://A.org:80", "http://a.org/"),
     ],
 )
 def test_a_path_and_a_url_have_one_spelling(name: str, told: str, alike: str) -> None:
