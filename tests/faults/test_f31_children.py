@@ -33,6 +33,7 @@ from agent.memory.base import CORE
 from agent.memory.lucid_tool import LucidTool
 from agent.messages import Provenance
 from agent.net.http import HttpClient
+from agent.security.environment import SANDBOX_HOME
 from agent.security.redact import Redactor
 from agent.security.sandbox import runner as sandbox_runner
 from agent.security.sandbox.base import SandboxJob, SandboxOutcome
@@ -234,7 +235,10 @@ class PassingSandbox:
         self._folder = folder
 
     async def run(self, job: SandboxJob) -> SandboxOutcome:
-        return await LimitedProcess().run(replace(job, file_bytes=1024))
+        # A profile of its own, which a sandbox has by itself
+        home = str(self._folder / "home")
+        words = tuple(one.replace(f"={SANDBOX_HOME}/", f"={home}/") for one in job.argv)
+        return await LimitedProcess().run(replace(job, argv=words, file_bytes=1024))
 
 
 async def told_to_what_writes_settings(folder: Path) -> str:

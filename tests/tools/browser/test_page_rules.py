@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from agent.messages import ToolResult
 from agent.tools.base import AnyTool
+from agent.tools.browser.installed import find_program
 from agent.tools.browser.tools import browser_tools
 from agent.tools.picture_program import Album
 from tests.fakes.clock import SteppedClock
@@ -108,6 +109,18 @@ async def test_a_page_that_was_fetched_ahead_is_not_shown(
     assert "dear diary" not in result.text
     later = await used(tools["browser_read"])
     assert "dear diary" not in later.text
+
+
+@pytest.mark.skipif(
+    find_program().endswith("headless-shell"), reason="it has no preferences, and fetches ahead"
+)
+async def test_chromium_fetches_no_page_ahead_and_names_it_at_the_click(
+    tools: dict[str, AnyTool], site: HostileSite
+) -> None:
+    page = await opened(tools, f"{site.url}/ahead")
+    told = json.loads((await used(tools["browser_click"], number=number(page, "Two"))).text)
+    assert (told["leads_to"], told["url"]) == (f"{site.url}/two", f"{site.url}/ahead")
+    assert not arrived(site, "/two")
 
 
 async def test_without_such_a_rule_a_click_leads_on(
