@@ -20,6 +20,7 @@ from agent.security.estop import EmergencyStop
 from agent.security.policy import (
     Counters,
     Decision,
+    GateCall,
     Policy,
     Verdict,
     decide,
@@ -61,6 +62,10 @@ class Gate:
     def looks_at(self, argument: str) -> bool:
         """Return true if a rule of the owner compares this argument of calls."""
         return self._policy.looks_at(argument)
+
+    def denies_url(self, tool: str, url: str) -> bool:
+        """Return true if a rule of the owner refuses this URL to a tool, in its one spelling."""
+        return self._policy.denies(GateCall(tool, Effect.NETWORK, {"url": url}))
 
     async def admit(
         self,

@@ -92,6 +92,10 @@ class Policy(Struct, frozen=True):
         """Return true if a rule compares this argument."""
         return any(argument in rule.where for rule in self.rules)
 
+    def denies(self, call: GateCall) -> bool:
+        """Return true if a rule refuses the call, whoever orders it."""
+        return _first(self.rules_for(call), Verdict.DENY) is not None
+
 
 class ActCount(Struct, frozen=True):
     """Number of earlier acts in this turn, the last hour and the last day."""

@@ -4,7 +4,7 @@ A tool does not decide whether it may run: the gate does, before `execute` is re
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -41,6 +41,11 @@ class NoArguments(Arguments, frozen=True):
     """Empty arguments, for tools that take none."""
 
 
+def denies_none(_tool: str, _url: str) -> bool:
+    """Return false: where no rule compares URLs, none is refused."""
+    return False
+
+
 class ToolContext(Struct, frozen=True):
     """Circumstances in which a tool runs.
 
@@ -57,6 +62,7 @@ class ToolContext(Struct, frozen=True):
         holds_private: something that is not everybody's was read for this turn.
         is_spoken: the order was said aloud.
         follows_redirects: no rule of the owner compares URLs, which a redirect would get around.
+        denies_url: a rule of the owner refuses a URL to the tool of that name.
     """
 
     conversation: str
@@ -72,6 +78,7 @@ class ToolContext(Struct, frozen=True):
     holds_private: bool = False
     is_spoken: bool = False
     follows_redirects: bool = True
+    denies_url: Callable[[str, str], bool] = denies_none
 
     @property
     def group(self) -> str | None:

@@ -252,7 +252,13 @@ class TurnRunner:
         nested = Delegation(self, context, seams, progress.within)
         inquire = None if seams.inquire is None else progress.hearing(seams.inquire)
         follows = not self.gate.looks_at("url")
-        return replace(context, nested=nested, inquire=inquire, follows_redirects=follows)
+        return replace(
+            context,
+            nested=nested,
+            inquire=inquire,
+            follows_redirects=follows,
+            denies_url=self.gate.denies_url,
+        )
 
     def _finished(self, progress: TurnProgress, text: str) -> "TurnOutcome":
         from agent.turn.outcome import TurnOutcome  # noqa: PLC0415 - a turn needs it, no start

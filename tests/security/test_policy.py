@@ -176,6 +176,20 @@ class TestRules:
         assert policy.looks_at("pin")
         assert not policy.looks_at("url")
 
+    def test_the_policy_knows_what_a_rule_refuses_whoever_orders_it(self) -> None:
+        rules = [
+            PolicyRule("p", "web_*", {"url": "https://a.org/*"}, DENY),
+            PolicyRule("q", "*", {"url": "https://b.org/*"}, ASK),
+            PolicyRule("r", "*", {"url": "*", "method": "POST"}, DENY),
+        ]
+        policy = Policy(FULL, tuple(rules))
+        for tool, url, is_denied in (
+            ("web_fetch", "https://a.org/b", True),
+            ("browser_open", "https://a.org/b", False),
+            ("web_fetch", "https://b.org/", False),
+        ):
+            assert policy.denies(GateCall(tool, Effect.NETWORK, {"url": url})) is is_denied
+
     def test_the_strictest_of_several_decides_in_any_order(self) -> None:
         rules = [PolicyRule(verdict.value, "*", {}, verdict) for verdict in Verdict]
         for order in itertools.permutations(rules):

@@ -14,6 +14,7 @@ from agent.security.web_addresses import WebPlace
 from agent.tools.browser.installed import MIN_FREE_MB
 from agent.tools.browser.page import BrowserPage
 from agent.tools.browser.process import BrowserProcess, BrowserSetup
+from agent.tools.browser.traffic import NO_RULES, UrlRules
 from agent.tools.browser.view import PageElement, PageView
 from agent.tools.web import Web, is_elsewhere
 
@@ -54,11 +55,12 @@ class BrowserDesk:
         view = self._page.view if self._page is not None else None
         return view.url if view is not None else ""
 
-    async def open(self, whose: str, url: str, *, follow: bool = True) -> PageView:
+    async def open(self, whose: str, url: str, *, rules: UrlRules = NO_RULES) -> PageView:
         """Load a page; another site is a new browser, with nothing of the last one.
 
         Args:
-            follow: false holds back each page that nobody opened by its URL, here and below.
+            rules: where they compare URLs, each page that nobody opened by its URL is held back,
+                here and below.
 
         Raises:
             BrowserFailed: it cannot be shown.
@@ -69,22 +71,22 @@ class BrowserDesk:
             if not self._fits(whose, place):
                 await self._end()
                 await self._begin(whose)
-            return await self._lent(whose).open(place.url, follow=follow)
+            return await self._lent(whose).open(place.url, rules=rules)
 
     async def read(self, whose: str) -> PageView:
         """Read the page again."""
         async with self._alone():
             return await self._lent(whose).read()
 
-    async def click(self, whose: str, number: int, *, follow: bool = True) -> PageView:
+    async def click(self, whose: str, number: int, *, rules: UrlRules = NO_RULES) -> PageView:
         async with self._alone():
-            return await self._lent(whose).click(number, follow=follow)
+            return await self._lent(whose).click(number, rules=rules)
 
     async def type(
-        self, whose: str, number: int, text: str, *, enter: bool, follow: bool = True
+        self, whose: str, number: int, text: str, *, enter: bool, rules: UrlRules = NO_RULES
     ) -> PageView:
         async with self._alone():
-            return await self._lent(whose).type(number, text, enter=enter, follow=follow)
+            return await self._lent(whose).type(number, text, enter=enter, rules=rules)
 
     async def screenshot(self, whose: str) -> bytes:
         async with self._alone():

@@ -19,6 +19,7 @@ from agent.errors import AddressRefused, BrowserFailed
 from agent.security.web_addresses import WebPlace
 from agent.tools.browser.page_script import INSTALL
 from agent.tools.browser.process import BrowserProcess
+from agent.tools.browser.traffic import NO_RULES, UrlRules
 from agent.tools.browser.view import PageElement, PageView, reading_of
 from agent.tools.web import Web, seen
 
@@ -59,18 +60,19 @@ class BrowserPage:
         """Return the element as it was shown."""
         return self._shown.get(number)
 
-    async def open(self, url: str, *, follow: bool = True) -> PageView:
+    async def open(self, url: str, *, rules: UrlRules = NO_RULES) -> PageView:
         """Load a page.
 
         Args:
-            follow: false shows only the page of this URL, until another is opened.
+            rules: where they compare URLs only the page of this one is shown, until another is
+                opened.
 
         Raises:
             BrowserFailed: it cannot be shown.
         """
         place = self._web.place_of(url)
         self._decided = place.url
-        async with self._act(place, follow=follow):
+        async with self._act(place, rules):
             told = await self._tell("Page.navigate", {"url": place.url}, LOAD_TIMEOUT_S)
             if trouble := str(told.get("errorText", "")):
                 return await self._not_loaded(place, seen(trouble)[:80])
@@ -81,10 +83,10 @@ class BrowserPage:
         """Read the page as it is now; nothing goes out."""
         return await self._viewed()
 
-    async def click(self, number: int, *, follow: bool = True) -> PageView:
+    async def click(self, number: int, *, rules: UrlRules = NO_RULES) -> PageView:
         """Click on an element, as a person would with a mouse."""
         self._known(number)
-        async with self._act(self._known_place(), may_send=True, follow=follow):
+        async with self._act(self._known_place(), rules, may_send=True):
             spot = await self._asked(f"place({number})")
             if not spot.get("is_free"):
                 raise BrowserFailed("something on the page covers this element")
@@ -92,12 +94,14 @@ class BrowserPage:
             await self._settled(SETTLE_TIMEOUT_S)
             return await self._viewed()
 
-    async def type(self, number: int, text: str, *, enter: bool, follow: bool = True) -> PageView:
+    async def type(
+        self, number: int, text: str, *, enter: bool, rules: UrlRules = NO_RULES
+    ) -> PageView:
         """Replace what is in a field, or choose of a list."""
         element = self._known(number)
         if element.kind in {"password", "file"}:
             raise BrowserFailed(f"fields for a {element.kind} are not filled")
-        async with self._act(self._known_place(), may_send=True, follow=follow):
+        async with self._act(self._known_place(), rules, may_send=True):
             if element.kind == "choice":
                 chosen = await self._asked(f"choose({number}, {json.dumps(text)})")
                 if not chosen.get("is_chosen"):
@@ -121,12 +125,12 @@ class BrowserPage:
 
     @asynccontextmanager
     async def _act(
-        self, place: WebPlace, *, follow: bool, may_send: bool = False
+        self, place: WebPlace, rules: UrlRules, *, may_send: bool = False
     ) -> AsyncIterator[None]:
         """Let requests out for one call, and cut off what is left of them."""
         self._refuse_dead()
-        only = "" if follow else self._decided
-        with self._process.traffic.opened(place, may_send=may_send, only=only):
+        traffic = self._process.traffic
+        with traffic.opened(place, may_send=may_send, only=self._decided, rules=rules):
             try:
                 yield
             finally:

@@ -4,6 +4,7 @@ All that a page shows is anybody's words. A click or a key may send whatever the
 own site, so each of them is an effect that the gate decides; nothing else of a page can send.
 """
 
+from functools import partial
 from typing import Annotated, Protocol
 
 from msgspec import Meta
@@ -15,6 +16,7 @@ from agent.security.act import Pattern
 from agent.security.shares import NOTHING_PRIVATE
 from agent.text.printable import printable_line
 from agent.tools.base import AnyTool, Arguments, NoArguments, Tool, ToolContext
+from agent.tools.browser.traffic import NO_RULES, UrlRules
 from agent.tools.browser.view import PageElement, PageView
 from agent.tools.files import in_thread
 from agent.tools.picture_program import Album, keep
@@ -43,14 +45,14 @@ class Browsing(Protocol):
 
     def element(self, number: int) -> PageElement | None: ...
 
-    async def open(self, whose: str, url: str, *, follow: bool = True) -> PageView: ...
+    async def open(self, whose: str, url: str, *, rules: UrlRules = NO_RULES) -> PageView: ...
 
     async def read(self, whose: str) -> PageView: ...
 
-    async def click(self, whose: str, number: int, *, follow: bool = True) -> PageView: ...
+    async def click(self, whose: str, number: int, *, rules: UrlRules = NO_RULES) -> PageView: ...
 
     async def type(
-        self, whose: str, number: int, text: str, *, enter: bool, follow: bool = True
+        self, whose: str, number: int, text: str, *, enter: bool, rules: UrlRules = NO_RULES
     ) -> PageView: ...
 
     async def screenshot(self, whose: str) -> bytes: ...
@@ -121,9 +123,9 @@ class BrowserOpenTool(Tool[OpenArguments]):
         return Pattern({"origin": origin}, f"opening any page of {origin} in a browser")
 
     async def execute(self, arguments: OpenArguments, context: ToolContext) -> ToolResult:
-        follow = context.follows_redirects
+        rules = _rules(context)
         try:
-            view = await self._browser.open(_whose(context), arguments.url, follow=follow)
+            view = await self._browser.open(_whose(context), arguments.url, rules=rules)
         except BarnacleError as err:
             return ToolResult.failed(err.words(self.reads, arguments.url))
         return _told(view)
@@ -177,9 +179,9 @@ class BrowserClickTool(Tool[ClickArguments]):
         return f"click on {_element_in_words(self._browser, arguments.number)}"
 
     async def execute(self, arguments: ClickArguments, context: ToolContext) -> ToolResult:
-        follow = context.follows_redirects
+        rules = _rules(context)
         try:
-            view = await self._browser.click(_whose(context), arguments.number, follow=follow)
+            view = await self._browser.click(_whose(context), arguments.number, rules=rules)
         except BarnacleError as err:
             return ToolResult.failed(err.words(self.reads, self._browser.url))
         return _told(view)
@@ -218,7 +220,7 @@ class BrowserTypeTool(Tool[TypeArguments]):
             arguments.number,
             arguments.text,
             enter=arguments.enter,
-            follow=context.follows_redirects,
+            rules=_rules(context),
         )
         try:
             view = await typing
@@ -274,6 +276,12 @@ class BrowserCloseTool(Tool[NoArguments]):
 
 def _whose(context: ToolContext) -> str:
     return f"{context.person}\0{context.conversation}"
+
+
+def _rules(context: ToolContext) -> UrlRules:
+    """Return the rules as a page meets them: what may not be opened is no part of one."""
+    denies = partial(context.denies_url, BrowserOpenTool.name)
+    return UrlRules(context.follows_redirects, denies)
 
 
 def _told(view: PageView, part: int = 1) -> ToolResult:

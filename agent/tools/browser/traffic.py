@@ -7,7 +7,7 @@ plain reading passes only where a person has allowed it: to the host of the page
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from msgspec import Struct, field
@@ -27,6 +27,21 @@ _MAX_NOTE_CHARS = 160
 # They never leave the browser
 _WITHIN = ("data:", "blob:", "about:")
 _WEB = ("http:", "https:")
+
+
+class UrlRules(Struct, frozen=True):
+    """Rules of the owner that compare URLs, as far as a page meets them.
+
+    Args:
+        follow: there is none: a page may lead on within its site.
+        denies: returns true for a URL, in its one spelling, that nothing of a page may ask for.
+    """
+
+    follow: bool = True
+    denies: Callable[[str], bool] = lambda _: False
+
+
+NO_RULES = UrlRules()
 
 
 class PageRequest(Struct, frozen=True):
@@ -58,6 +73,7 @@ class Traffic:
         self._is_open = False
         self._may_send = False
         self._only = ""
+        self._rules = NO_RULES
         self._let_through: set[tuple[str, str, int]] = set()
         self.tally = Tally()
 
@@ -67,15 +83,18 @@ class Traffic:
         return self._place
 
     @contextmanager
-    def opened(self, place: WebPlace, *, may_send: bool = False, only: str = "") -> Iterator[Tally]:
+    def opened(
+        self, place: WebPlace, *, may_send: bool = False, only: str = "", rules: UrlRules = NO_RULES
+    ) -> Iterator[Tally]:
         """Let requests out during one call.
 
         Args:
             may_send: a person has allowed that this page sends something to its own host.
-            only: URL of the one page that may be shown; "" lets a page lead on within its site.
+            only: URL of the one page that may be shown where a rule compares URLs.
         """
         self.tally = Tally()
-        self._only = spelled(only) if only else ""
+        self._rules = rules
+        self._only = "" if rules.follow else spelled(only)
         self._place, self._is_open, self._may_send = place, True, may_send
         try:
             yield self.tally
@@ -144,6 +163,8 @@ class Traffic:
             return f"the page makes more than {MAX_REQUESTS} requests"
         if request.is_page and (reason := self._refusal_of_page(request.method, place)):
             return reason
+        if not self._rules.follow and self._rules.denies(spelled(place.url)):
+            return f"a part of the page from {place.host}: a rule of the owner denies its URL"
         return self._refusal_to_send(request.method, place)
 
     def _refusal_of_page(self, method: str, place: WebPlace) -> str:

@@ -6,7 +6,7 @@ from agent.net.http import HttpClient
 from agent.security.web_addresses import WebRules
 from agent.tools.browser.devtools import BrowserMessage, DevTools
 from agent.tools.browser.guard import Guard
-from agent.tools.browser.traffic import Traffic
+from agent.tools.browser.traffic import Traffic, UrlRules
 from agent.tools.web import Web
 
 SHOP = "https://shop.example.org/"
@@ -122,7 +122,9 @@ async def test_a_page_that_crashed_is_not_waited_for(tools: ToldTools) -> None:
 async def test_a_page_that_came_although_nobody_let_it_ends_the_browser(
     tools: ToldTools, traffic: Traffic
 ) -> None:
-    with traffic.opened(Web(HttpClient(), WebRules()).place_of(SHOP), only=SHOP):
+    with traffic.opened(
+        Web(HttpClient(), WebRules()).place_of(SHOP), only=SHOP, rules=UrlRules(follow=False)
+    ):
         tools.hear("Page.frameNavigated", frame={"id": "ours", "url": SHOP})
         tools.hear("Page.frameNavigated", frame={"id": "a part", "url": f"{SHOP}mint"})
         assert tools.told[-1][0] != "closed"

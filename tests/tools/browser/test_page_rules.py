@@ -21,6 +21,9 @@ from tests.fakes.workspace import CONTEXT
 pytestmark = pytest.mark.skipif(bool(no_browser()), reason=no_browser() or "there is one")
 
 RULED = replace(CONTEXT, follows_redirects=False)
+_READS_IN = """<title>Garden</title><p id=own>Basil is green.</p><iframe src=/two></iframe>
+<script>fetch('/two').then(got => got.text()).then(text => { own.textContent = text; });</script>
+"""
 _AHEAD = '{"prefetch": [{"urls": ["/two"], "eagerness": "immediate"}]}'
 PAGES = {
     "/": "<title>Garden</title><p>Basil is green.</p><a href=/two>Two</a>"
@@ -32,6 +35,7 @@ PAGES = {
     "/restless": "<title>Garden</title><p>Basil is green.</p><script>location = '/two'</script>",
     "/refreshed": "<meta http-equiv=refresh content='0; url=/two'><p>Basil is green.</p>",
     "/ahead": f"<script type=speculationrules>{_AHEAD}</script><a href=/two>Two</a>",
+    "/reading-in": _READS_IN,
     "/two": "<title>Two</title><p>dear diary</p>",
 }
 
@@ -120,6 +124,23 @@ async def test_chromium_fetches_no_page_ahead_and_names_it_at_the_click(
     page = await opened(tools, f"{site.url}/ahead")
     told = json.loads((await used(tools["browser_click"], number=number(page, "Two"))).text)
     assert (told["leads_to"], told["url"]) == (f"{site.url}/two", f"{site.url}/ahead")
+    assert not arrived(site, "/two")
+
+
+async def test_a_page_reads_in_nothing_that_a_rule_denies(
+    tools: dict[str, AnyTool], site: HostileSite
+) -> None:
+    asked: set[str] = set()
+
+    def denies(tool: str, url: str) -> bool:
+        asked.add(tool)
+        return url == f"{site.url}/two"
+
+    arguments = tools["browser_open"].parse(json.dumps({"url": f"{site.url}/reading-in"}))
+    context = replace(RULED, denies_url=denies)
+    told = json.loads((await tools["browser_open"].execute(arguments, context)).text)
+    assert (told["text"], asked) == ("Basil is green.", {"browser_open"})
+    assert "a rule of the owner denies its URL" in told["happened"][0]
     assert not arrived(site, "/two")
 
 

@@ -9,6 +9,7 @@ from agent.net.http import HttpClient
 from agent.security.web_addresses import WebRules
 from agent.tools.base import AnyTool
 from agent.tools.browser.tools import browser_tools
+from agent.tools.browser.traffic import NO_RULES, UrlRules
 from agent.tools.browser.view import PART_CHARS, PageElement, PageReading, PageView
 from agent.tools.picture_program import Album
 from agent.tools.web import Web
@@ -34,17 +35,17 @@ class PreparedBrowser:
     def element(self, number: int) -> PageElement | None:
         return {7: BUY, 8: LINK}.get(number)
 
-    async def open(self, whose: str, url: str, *, follow: bool = True) -> PageView:
+    async def open(self, whose: str, url: str, *, rules: UrlRules = NO_RULES) -> PageView:
         return self._did("open", whose, url)
 
     async def read(self, whose: str) -> PageView:
         return self._did("read", whose)
 
-    async def click(self, whose: str, number: int, *, follow: bool = True) -> PageView:
+    async def click(self, whose: str, number: int, *, rules: UrlRules = NO_RULES) -> PageView:
         return self._did("click", whose, number)
 
     async def type(
-        self, whose: str, number: int, text: str, *, enter: bool, follow: bool = True
+        self, whose: str, number: int, text: str, *, enter: bool, rules: UrlRules = NO_RULES
     ) -> PageView:
         return self._did("type", whose, number, text, enter)
 

@@ -7,10 +7,12 @@ from agent.tools.browser.traffic import (
     MAX_REQUESTS,
     PageRequest,
     Traffic,
+    UrlRules,
 )
 from agent.tools.web import Web
 
 SHOP = "https://shop.example.org/basil"
+COMPARED = UrlRules(follow=False)
 
 
 @pytest.fixture
@@ -73,7 +75,7 @@ def test_where_a_rule_compares_urls_only_the_page_that_was_opened_is_shown(
     web: Web, traffic: Traffic
 ) -> None:
     other = "https://shop.example.org/mint"
-    with traffic.opened(web.place_of(SHOP), may_send=True, only=SHOP) as tally:
+    with traffic.opened(web.place_of(SHOP), may_send=True, only=SHOP, rules=COMPARED) as tally:
         for method, url in (("GET", SHOP), ("POST", SHOP), ("GET", f"{SHOP}#top")):
             assert traffic.refusal(PageRequest(method, url, is_page=True)) == ""
         # Rules compare one spelling
@@ -89,9 +91,23 @@ def test_where_a_rule_compares_urls_only_the_page_that_was_opened_is_shown(
         assert traffic.refusal(PageRequest("GET", other, is_page=True)) == ""
 
 
+def test_what_a_rule_denies_is_no_part_of_a_page(web: Web, traffic: Traffic) -> None:
+    diary, own = "https://home.example.org/diary", "https://shop.example.org/orders"
+    rules = UrlRules(follow=False, denies=lambda url: url in {diary, own})
+    with traffic.opened(web.place_of(SHOP), may_send=True, only=SHOP, rules=rules) as tally:
+        assert traffic.refusal(PageRequest("GET", SHOP, is_page=True)) == ""
+        for url in (own, "https://SHOP.example.org:443/a/..%2Forders#top", diary):
+            assert "rule of the owner denies" in traffic.refusal(PageRequest("GET", url))
+        assert "denies" in traffic.refusal(PageRequest("POST", own))
+        assert traffic.refusal(PageRequest("GET", "https://home.example.org/garden")) == ""
+    assert tally.requests == 2
+    # The browser's own requests come past no event
+    assert traffic.refusal_of_connection("GET", web.place_of(diary))
+
+
 def test_a_page_that_came_without_a_request_is_known(web: Web, traffic: Traffic) -> None:
     assert traffic.refusal_of_shown("about:blank") == ""
-    with traffic.opened(web.place_of(SHOP), only=SHOP):
+    with traffic.opened(web.place_of(SHOP), only=SHOP, rules=COMPARED):
         assert traffic.refusal_of_shown(SHOP) == ""
     # A page may come when the call is over
     assert "compares URLs" in traffic.refusal_of_shown("https://shop.example.org/mint")
