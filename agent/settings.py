@@ -112,6 +112,12 @@ class Settings(ConfigSection, frozen=True, kw_only=True):
         own = [] if named and self.board == BoardSettings() else [self.board]
         return (*own, *named)
 
+    @property
+    def given_names(self) -> frozenset[str]:
+        """Return the names by which people get something here: data, or a say."""
+        callers = self.gateway.elicit if self.gateway else ()
+        return frozenset((*self.workspace.shared.values(), *callers))
+
     def _refuse_unclear_devices(self) -> None:
         """Refuse other devices whose tools could be a board's, or this one's own."""
         if self.devices is None:

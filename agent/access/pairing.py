@@ -6,7 +6,7 @@ A code counts in a private chat alone. One that is shown in a group is spent the
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 
 from msgspec import Struct
 
@@ -80,6 +80,8 @@ class Pairing(Struct):
     Args:
         tell: the owner, of everybody who is let in.
         let_browser_in: opens the console to the browser that shows a code; true if one does.
+        reserved: names by which the configuration gives something to somebody; who chooses their
+            name themselves gets none of them.
     """
 
     people: PeopleStore
@@ -87,6 +89,7 @@ class Pairing(Struct):
     attempts: Attempts
     tell: Tell = tell_nobody
     let_browser_in: LetBrowserIn = no_browser
+    reserved: Collection[str] = ()
 
     @classmethod
     def of(
@@ -175,6 +178,7 @@ class Pairing(Struct):
             account,
             invitation.name or message.sender_name,
             invitation.person_id,
+            () if invitation.name else self.reserved,
         )
         _log.info(
             "access: granted (person=%s, channel=%s, role=%s)",

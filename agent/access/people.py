@@ -6,7 +6,7 @@ process says of somebody holds from the next message on. What cannot be read in 
 
 import contextlib
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -125,11 +125,19 @@ class PeopleStore:
         return sorted(self._groups, key=lambda one: (one.channel, one.target))
 
     def let_in(
-        self, rank: PersonRole, account: PersonAccount, name: str = "", person_id: str = ""
+        self,
+        rank: PersonRole,
+        account: PersonAccount,
+        name: str = "",
+        person_id: str = "",
+        reserved: Collection[str] = (),
     ) -> Person:
         """Make the account that of a new person, or one more of the person with that id.
 
         The owner is one person: a further account of theirs is no second owner.
+
+        Args:
+            reserved: names that a new person does not get, besides those of others.
 
         Raises:
             BadArguments: nobody has that id any more.
@@ -150,7 +158,7 @@ class PeopleStore:
                 raise BadArguments("whoever that was for no longer has access")
             if len(others) >= MAX_PEOPLE:
                 raise StorageFull(f"{MAX_PEOPLE} people have access already; remove somebody first")
-            person = there or _newcomer(rank, name, others)
+            person = there or _newcomer(rank, name, others, reserved)
             account = msgspec.structs.replace(account, paired_at_s=self._clock.wall_s())
             kept = _lasting(person.accounts, account.paired_at_s)
             person = msgspec.structs.replace(person, accounts=(*kept, account))
@@ -254,16 +262,19 @@ def _lasting(accounts: Sequence[PersonAccount], now_s: float) -> Sequence[Person
     return [one for one in accounts if not one.is_browser or one in newest]
 
 
-def _newcomer(rank: PersonRole, name: str, others: Sequence[Person]) -> Person:
+def _newcomer(
+    rank: PersonRole, name: str, others: Sequence[Person], reserved: Collection[str]
+) -> Person:
     if rank is PersonRole.OWNER:
         return Person(person_id=OWNER_ID, name=OWNER_ID, role=rank.role)
     person_id = f"p{secrets.token_hex(_ID_BYTES)}"
-    return Person(person_id=person_id, name=_free_name(name or rank.role, others), role=rank.role)
+    taken = {*reserved, *(word for one in others for word in (one.name, one.person_id))}
+    return Person(person_id=person_id, name=_free_name(name or rank.role, taken), role=rank.role)
 
 
-def _free_name(wanted: str, others: Sequence[Person]) -> str:
+def _free_name(wanted: str, taken: Collection[str]) -> str:
     """Return a name that nobody else has: people are addressed and removed by it."""
     name = " ".join(printable_line(wanted, MAX_NAME_CHARS).split()) or "somebody"
-    taken = {OWNER_ID, *(word.casefold() for one in others for word in (one.name, one.person_id))}
-    names = (name, *(f"{name} {number}" for number in range(2, MAX_PEOPLE + 3)))
-    return next(free for free in names if free.casefold() not in taken)
+    unfree = {OWNER_ID, *map(str.casefold, taken)}
+    names = (name, *(f"{name} {number}" for number in range(2, len(unfree) + 3)))
+    return next(free for free in names if free.casefold() not in unfree)

@@ -5,7 +5,7 @@ What another process changes of it holds from the next message on.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -54,8 +54,14 @@ class AccessControl:
         channels: Mapping[str, Channel],
         activity: Activity,
         journal: DatabaseWorker | None = None,
+        reserved: Collection[str] = (),
     ) -> "OpenedAccess":
-        """Return the door; after a restore the journal keeps what stands before it."""
+        """Return the door; after a restore the journal keeps what stands before it.
+
+        Args:
+            reserved: names by which the configuration gives something to somebody.
+        """
+        self.pairing.reserved = reserved
         local = [name for name, channel in channels.items() if channel.abilities.is_local]
         owner = OwnerContact(self.people, channels, activity, self._clock, AT_THE_MACHINE)
         relayed = [name for name, channel in channels.items() if channel.abilities.is_relayed]

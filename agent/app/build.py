@@ -214,7 +214,7 @@ async def at_work(
     by_name = {channel.name: channel for channel in channels}
     reporter = _reporter(agent, tuple(by_name))
     oversight = EstopControl(agent.stop, agent.boards)
-    opened = agent.access.opened(by_name, agent.activity, agent.journal)
+    opened = agent.access.opened(by_name, agent.activity, agent.journal, agent.settings.given_names)
     enabling = EnableLineGuard(
         open_enable_lines(enable_gpios(agent.settings)), agent.stop, agent.clock
     )

@@ -70,7 +70,9 @@ class Audience(Struct, frozen=True):
     def owns(self, holding: "Holding") -> bool:
         if holding.by_folder:
             return holding.person == folder_of_person(self.person)
-        return holding.person.casefold() in {self.person.casefold(), self.name.casefold()}
+        # What a stranger is called they have chosen themselves
+        name = "" if self.role is AudienceRole.STRANGER else self.name.casefold()
+        return holding.person.casefold() in {self.person.casefold(), name} - {""}
 
     def is_group_of(self, holding: "Holding") -> bool:
         """Return true if this very group has seen it, because it was sent there."""

@@ -33,6 +33,17 @@ async def told(home: Household, message: Inbound) -> str:
     return await home.pairing.obey(message, person.rank if person else None)
 
 
+async def test_nobody_calls_themselves_as_the_configuration_calls_somebody(
+    home: Household,
+) -> None:
+    home.pairing.reserved = ("anna",)
+    code = home.codes.make(Invitation(role="guest"))
+    assert "Welcome, Anna 2." in await told(home, said(f"/pair {code}", "1", sender_name="Anna"))
+    # What the owner calls somebody counts
+    code = home.codes.make(Invitation(role="guest", name="Anna"))
+    assert "Welcome, Anna." in await told(home, said(f"/pair {code}", "2", sender_name="xX"))
+
+
 @pytest.mark.parametrize("text", ["/pair", " /PAIR  X ", "/pair@my_bot A-B", "/pair new user"])
 def test_what_may_hold_a_code_goes_no_further(text: str) -> None:
     assert is_pairing(text)

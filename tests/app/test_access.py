@@ -2,6 +2,7 @@ import asyncio
 import logging
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec import structs
 
@@ -16,7 +17,7 @@ from agent.messages import Inbound
 from agent.messaging import outbox
 from agent.messaging.delivery import Delivery
 from agent.messaging.journal import open_agent_db
-from agent.settings import Paths
+from agent.settings import Paths, Settings
 from agent.system.activity import Activity
 from agent.tools.send_message import Addressee
 from tests.fakes.channel import FakeChannel, LocalChannel
@@ -145,6 +146,18 @@ async def test_what_the_owners_first_chat_refuses_is_told_in_the_next(
     left = await journal.transact(outbox.undelivered)
     assert [one.text for one in left] == ["Leak!"] * (len(blocked) - 1)
     await journal.aclose()
+
+
+async def test_who_comes_with_a_name_of_the_configuration_is_not_who_is_meant_there(
+    doorway: AccessControl,
+) -> None:
+    named = msgspec.convert(
+        {"workspace": {"shared": {"photos": "Anna"}}, "gateway": {"assistants": ["mcp"]}}, Settings
+    ).given_names
+    opened = doorway.opened({"fake": FakeChannel()}, Activity(), reserved=named)
+    code = doorway.codes.make(Invitation(role="guest"))
+    await opened.admission.admit(said(f"/pair {code}", "2", "fake", sender_name="ANNA"))
+    assert [one.name for one in doorway.people.everyone()] == ["ANNA 2"]
 
 
 async def test_after_a_restore_what_was_written_before_it_comes_no_further(

@@ -53,6 +53,12 @@ def test_everybody_gets_what_is_theirs(
     assert tuple(may_read([one], who(role, GROUP)).verdict for one in every) == in_group
 
 
+def test_what_a_stranger_is_called_makes_them_nobody() -> None:
+    anna = Audience(AudienceRole.STRANGER, "s3s3", "Anna", GROUP)
+    assert may_read([ANNAS], anna).verdict is DENY
+    assert not Audience(AudienceRole.STRANGER, "s3s3").owns(Holding("", person=""))
+
+
 def test_no_role_gets_more_in_a_group_than_alone() -> None:
     order = [DENY, ASK, ALLOW]
     for role, one in itertools.product(AudienceRole, (OWNERS, HOUSEHOLDS, EVERYBODYS, ANNAS)):
