@@ -34,6 +34,7 @@ from agent.console.request import (
     Visit,
     form_token,
     give,
+    take_back,
 )
 from agent.console.settings_pages import SettingsPages
 from agent.console.static_files import static_response
@@ -225,7 +226,8 @@ class ConsoleApplication:
         await self._client.ask(frames.EndFrame(visit.session))
         await self._conversations.end(visit.session)
         response = RedirectResponse("/", 303)
-        response.delete_cookie(SESSION_COOKIE, path="/", httponly=True, samesite="strict")
+        for is_secure in (False, True):
+            take_back(response, SESSION_COOKIE, is_secure=is_secure)
         # Pictures of the chat may be in the browser's cache
         response.headers["clear-site-data"] = '"cache"'
         return response
@@ -381,8 +383,12 @@ def _onwards(visit: Visit) -> Response:
 
 def _let_in(visit: Visit, session: str) -> Response:
     response = _onwards(visit)
-    give(response, SESSION_COOKIE, session, SESSION_AGE_S, is_secure=_is_secure(visit))
-    response.delete_cookie(DOOR_COOKIE, path="/", httponly=True, samesite="strict")
+    is_secure = _is_secure(visit)
+    give(response, SESSION_COOKIE, session, SESSION_AGE_S, is_secure=is_secure)
+    # An older one that came the other way would go before it
+    take_back(response, SESSION_COOKIE, is_secure=not is_secure)
+    for is_secure in (False, True):
+        take_back(response, DOOR_COOKIE, is_secure=is_secure)
     return response
 
 

@@ -120,6 +120,15 @@ def cookie(head: RequestHead, name: str) -> str:
     return found[0] if len(found) == 1 and TOKEN.fullmatch(found[0]) else ""
 
 
+def secured(name: str) -> str:
+    """Return what a cookie is called that came by TLS: then no page without TLS has it.
+
+    A browser takes no cookie without TLS of the name of one with it. With one name for both, who
+    came by TLS once could not be let in without it for as long as that cookie lasts.
+    """
+    return f"__Host-{name}"
+
+
 def _is_own_fetch(head: RequestHead) -> bool:
     """Return false for what another site's page fetches; a link that is followed is a visit."""
     site, mode = head.one(b"sec-fetch-site"), head.one(b"sec-fetch-mode")

@@ -16,6 +16,7 @@ from agent.console.guards import (
     SESSION_COOKIE,
     RequestHead,
     cookie,
+    secured,
 )
 from agent.console.wording import Wording, chosen
 
@@ -57,11 +58,11 @@ class Visit(Struct, frozen=True):
 
     @property
     def session(self) -> str:
-        return cookie(self.head, SESSION_COOKIE)
+        return cookie(self.head, secured(SESSION_COOKIE)) or cookie(self.head, SESSION_COOKIE)
 
     @property
     def door(self) -> str:
-        return cookie(self.head, DOOR_COOKIE)
+        return cookie(self.head, secured(DOOR_COOKIE)) or cookie(self.head, DOOR_COOKIE)
 
     @property
     def wording(self) -> Wording:
@@ -136,7 +137,7 @@ def form_token(secret: str) -> str:
 def give(response: Response, name: str, value: str, age_s: int, *, is_secure: bool) -> None:
     """Set a cookie that no script and no other site sees."""
     response.set_cookie(
-        name,
+        secured(name) if is_secure else name,
         value,
         max_age=age_s,
         path="/",
@@ -144,3 +145,9 @@ def give(response: Response, name: str, value: str, age_s: int, *, is_secure: bo
         samesite="strict",
         secure=is_secure,
     )
+
+
+def take_back(response: Response, name: str, *, is_secure: bool) -> None:
+    """End a cookie that came by TLS, or the other one of that name."""
+    key = secured(name) if is_secure else name
+    response.delete_cookie(key, path="/", httponly=True, samesite="strict", secure=is_secure)

@@ -10,7 +10,7 @@ from agent.access.pairing_codes import FREE_TRIES, Invitation
 from agent.access.people import Person
 from agent.access.roles import PersonRole
 from agent.app.console.reception import ConsoleView
-from agent.console.guards import DOOR_COOKIE, SESSION_COOKIE
+from agent.console.guards import DOOR_COOKIE, SESSION_COOKIE, secured
 from agent.console.request import form_token
 from tests.fakes.console_home import FORM, ConsoleHome, Page, console_home
 from tests.fakes.household import said
@@ -19,8 +19,9 @@ from tests.waits import wait_until
 DOOR = "d" * 43
 
 
-async def entered(home: ConsoleHome, code: str, door: str = DOOR) -> Page:
+async def entered(home: ConsoleHome, code: str, door: str = DOOR, origin: str = "") -> Page:
     headers = {**home.headers(), "cookie": f"{DOOR_COOKIE}={door}", "content-type": FORM}
+    headers |= {"origin": origin} if origin else {}
     form = urlencode({"token": form_token(door), "code": code}).encode()
     return await home.ask("POST", "/door/enter", headers, form)
 
@@ -53,6 +54,24 @@ async def test_a_code_opens_and_the_cookie_is_a_new_one(tmp_path: Path) -> None:
         assert (await home.get("/", session)).status == 200
         # What was planted before is nobody's
         assert (await home.get("/", DOOR)).status == 401
+
+
+async def test_who_came_by_tls_once_is_let_in_without_it_as_well(tmp_path: Path) -> None:
+    async with console_home(tmp_path) as home:
+        first = home.agent.codes.make(Invitation(role="owner"))
+        host = f"127.0.0.1:{home.port}"
+        by_tls = await entered(home, first, origin=f"https://{host}")
+        secure = secured(SESSION_COOKIE)
+        given = next(value for name, value in by_tls.headers if f"{secure}=" in value)
+        assert {"Secure", "Path=/"} <= set(given.split("; "))
+        assert by_tls.cookies()[SESSION_COOKIE] == ""
+        old = {"cookie": f"{secure}={by_tls.cookies()[secure]}"}
+        assert (await home.ask("GET", "/people", {**home.headers(), **old})).status == 200
+        # A browser takes no cookie of that name without TLS
+        plain = await entered(home, home.agent.codes.make(Invitation(role="owner")))
+        assert plain.cookies()[SESSION_COOKIE]
+        assert plain.cookies()[secure] == ""
+        assert (await home.get("/people", plain.cookies()[SESSION_COOKIE])).status == 200
 
 
 async def test_a_wrong_code_is_told_in_words_and_then_waited_for(tmp_path: Path) -> None:
