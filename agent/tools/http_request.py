@@ -31,6 +31,9 @@ _OURS = frozenset(
         *("host", "content-length", "transfer-encoding", "connection", "keep-alive", "te"),
         *("upgrade", "trailer", "expect", "accept-encoding", "proxy-authorization", "via"),
         *("proxy-connection", "forwarded", "x-forwarded-for", "x-forwarded-host", "http2-settings"),
+        # Frameworks take them for the method and the path that a rule of the owner has compared
+        *("x-http-method-override", "x-http-method", "x-method-override"),
+        *("x-original-url", "x-rewrite-url"),
     }
 )
 
@@ -99,7 +102,8 @@ class HttpRequestTool(Tool[RequestArguments]):
 def _complaint(name: str, value: str) -> str:
     if not _NAME.fullmatch(name):
         return "a header name has an invalid character"
-    if name in _OURS:
+    # Many programs are told of both signs as one
+    if name.replace("_", "-") in _OURS:
         return f"{name} cannot be set"
     if not _VALUE.fullmatch(value) or len(value) > MAX_HEADER_CHARS:
         return f"the value of {name} must be one line of plain characters"

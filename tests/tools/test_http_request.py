@@ -63,6 +63,15 @@ async def test_a_long_body_is_cut_and_that_is_said() -> None:
         {"Transfer-Encoding": "chunked"},
         {"Proxy-Authorization": "Basic x"},
         {"X-Forwarded-For": "127.0.0.1"},
+        # Rack, Symfony and others do what these say, and not what the request is
+        {"X-HTTP-Method-Override": "DELETE"},
+        {"x-http-method": "DELETE"},
+        {"X-Method-Override": "DELETE"},
+        {"X-Original-URL": "/admin"},
+        {"X-Rewrite-URL": "/admin"},
+        # Programs behind CGI and WSGI are told of both by one name
+        {"X_HTTP_Method_Override": "DELETE"},
+        {"x_forwarded_for": "127.0.0.1"},
         {"a b": "c"},
         {"": "c"},
         {"a:": "c"},
