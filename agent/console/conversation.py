@@ -112,6 +112,14 @@ class BrowserConversation:
             MessageRefused: it is not taken, and why.
             ChannelError: no agent is there.
         """
+        try:
+            await self._say(text, files, form)
+        finally:
+            # Also where no agent was there: a cookie may be nobody's
+            self._leave_later()
+        self._tell(TalkChanged())
+
+    async def _say(self, text: str, files: tuple[str, ...], form: str) -> None:
         await self.attach()
         attached = self._attached
         if attached is None:
@@ -133,8 +141,6 @@ class BrowserConversation:
             raise
         finally:
             attached.taken.pop(message_id, None)
-            self._leave_later()
-        self._tell(TalkChanged())
 
     async def stop(self) -> None:
         """Break off the answer that is being made."""

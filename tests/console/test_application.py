@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import pytest
+
 from agent.access.pairing_codes import FREE_TRIES, Invitation
 from agent.access.people import Person
 from agent.access.roles import PersonRole
@@ -221,6 +223,18 @@ async def test_nothing_is_held_for_cookies_that_are_nobodys(tmp_path: Path) -> N
             await home.get("/live", stranger)
         assert len(home.application._conversations) == 0
         assert home.agent.heard == []
+
+
+async def test_nothing_is_held_for_them_while_the_agent_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.console.conversation.LINGER_S", 0.05)
+    async with console_home(tmp_path) as home:
+        home.client._path = tmp_path / "nothing.sock"
+        home.client.close()
+        for number in range(5):
+            assert (await home.post("/say", f"{number:043d}", text="hi")).status == 503
+        await wait_until(lambda: len(home.application._conversations) == 0)
 
 
 async def test_nothing_is_left_when_a_browser_has_gone(tmp_path: Path) -> None:
