@@ -68,6 +68,12 @@ def networks_here(kernel: Kernel | None = None) -> list[IpNetwork]:
     return [*own, *networks6(kernel.text("proc/net/ipv6_route"))]
 
 
+def leads_out4(kernel: Kernel | None = None) -> bool:
+    """Return true if this machine has a way to the Internet by IPv4, or nobody knows."""
+    text = (kernel or Kernel()).text("proc/net/route")
+    return not text or any(_leads_everywhere(line.split()) for line in text.splitlines()[1:])
+
+
 def name_servers(kernel: Kernel) -> list[str]:
     """Return the configured name servers."""
     lines = (line.split() for line in kernel.text("etc/resolv.conf").splitlines())
@@ -115,6 +121,14 @@ def routers4(text: str) -> list[str]:
         if flags & _UP and flags & _GATEWAY:
             found.append(f"{socket.inet_ntoa(router)} on {fields[0]}")
     return found
+
+
+def _leads_everywhere(fields: list[str]) -> bool:
+    try:
+        is_up = bool(int(fields[3], 16) & _UP)
+    except (IndexError, ValueError):
+        return False
+    return is_up and fields[1] == "0" * 8
 
 
 def routers6(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from agent.errors import AddressRefused
-from agent.machine.network import IpNetwork, networks_here
+from agent.machine.network import IpNetwork, leads_out4, networks_here
 from agent.security.loose_urls import read_loosely
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -93,11 +93,13 @@ class WebRules(Struct, frozen=True):
             None means any that is public.
         local: machines at home that may be reached, each with its port: `192.168.1.20:8080`.
         networks: finds the networks of this machine, whose addresses may look public.
+        leads_out4: finds out if an IPv4 address can be reached from here.
     """
 
     allow: Sequence[str] = ()
     local: Sequence[str] = ()
     networks: Callable[[], Sequence[IpNetwork]] = networks_here
+    leads_out4: Callable[[], bool] = leads_out4
 
     def lists(self, place: WebPlace) -> bool:
         """Return true if the owner allows this host, or limits none."""
@@ -142,8 +144,12 @@ class WebRules(Struct, frozen=True):
         if not self.is_at_home(place):
             for address in addresses:
                 self._refuse_unless_public(place, address)
-        # Where both are given, some networks only pretend to have the newer kind
-        return next((one for one in addresses if one.version == _OLDER), addresses[0])
+        older = [one for one in addresses if one.version == _OLDER]
+        newer = [one for one in addresses if one.version != _OLDER]
+        # Where both are given, some networks only pretend to have the newer kind, and some have no
+        # other; at home what serves one of them mostly serves the older
+        wants_older = not newer or self.is_at_home(place) or self.leads_out4()
+        return older[0] if older and wants_older else newer[0]
 
     def _refuse_unless_public(self, place: WebPlace, address: Address) -> None:
         meant = _meant(address)

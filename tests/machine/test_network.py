@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,6 +9,7 @@ from agent.machine.network import (
     Network,
     addresses4,
     addresses6,
+    leads_out4,
     name_servers,
     network,
     networks6,
@@ -71,3 +73,28 @@ def test_no_text_breaks_a_parser(text: str) -> None:
     for parse in (addresses4, addresses6, networks6, routers4, routers6):
         parse(text)
         parse(f"\n{text} 00000000 {text} 0003 {text} 1 2 3 4 5")
+
+
+@pytest.mark.parametrize(
+    ("route", "leads_out"),
+    [
+        ("eth0 00000000 010200C0 0003 0 0 0 00000000 0 0 0", True),
+        # A modem has no router
+        ("wwan0 00000000 00000000 0001 0 0 0 00000000 0 0 0", True),
+        ("eth0 000200C0 00000000 0001 0 0 0 00FFFFFF 0 0 0", False),
+        ("eth0 00000000 010200C0 0002 0 0 0 00000000 0 0 0", False),
+        ("eth0 00000000 010200C0 what", False),
+        ("", False),
+    ],
+)
+def test_an_older_address_leads_out_where_a_route_leads_everywhere(
+    tmp_path: Path, route: str, *, leads_out: bool
+) -> None:
+    file = tmp_path / "proc" / "net" / "route"
+    file.parent.mkdir(parents=True)
+    file.write_text(f"Iface Destination Gateway Flags RefCnt Use Metric Mask\n{route}\n")
+    assert leads_out4(Kernel(tmp_path)) is leads_out
+
+
+def test_where_nothing_is_known_of_routes_nothing_changes(tmp_path: Path) -> None:
+    assert leads_out4(Kernel(tmp_path))

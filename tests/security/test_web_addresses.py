@@ -16,7 +16,7 @@ from agent.security.web_addresses import (
 )
 from agent.tools.settings import WebSettings
 
-RULES = WebRules()
+RULES = WebRules(leads_out4=lambda: True)
 
 
 @pytest.mark.parametrize(
@@ -161,6 +161,16 @@ def test_an_older_address_in_a_newer_form_is_the_same_place() -> None:
         url = f"http://{form}:8080/"
         assert rules.place_of(url).host == "192.168.1.20"
         assert spelled(url) == "http://192.168.1.20:8080/"
+
+
+def test_where_no_older_address_leads_out_the_newer_one_is_chosen() -> None:
+    rules = WebRules(local=("localhost:8080",), leads_out4=lambda: False)
+    here = rules.place_of("http://localhost:8080/")
+    assert str(rules.checked(here, ["::1", "127.0.0.1"])) == "127.0.0.1"
+    place, both = rules.place_of("http://example.org/"), ["93.184.216.34", "64:ff9b::5db8:d822"]
+    for found in (both, both[::-1]):
+        assert str(rules.checked(place, found)) == "64:ff9b::5db8:d822"
+    assert str(rules.checked(place, both[:1])) == "93.184.216.34"
 
 
 @pytest.mark.parametrize(
