@@ -11,9 +11,6 @@ from agent.link.board_peripherals import channels, uarts
 from agent.link.devices.device_table import BY_KIND
 from agent.link.pin_settings import PinSettings
 
-# Of the pulses that every servo is built for: at another it is driven against its stop
-SERVO_HZ = 50
-
 
 def clash(pins: Mapping[str, PinSettings], board: str) -> str:
     """Return the first clash in a sentence that names the entries; empty if there is none."""
@@ -34,8 +31,9 @@ def _between(one: PinSettings, other: PinSettings, board: str) -> str:
     their_timer, their_channel = _channel_of(other, board)
     if timer and timer == their_timer:
         is_whole = not channel or not their_channel
-        is_servo = "servo" in {one.kind, other.kind}
-        if is_whole or channel == their_channel or (is_servo and _hertz(one) != _hertz(other)):
+        # A write to a PWM may set the frequency: at another a servo is driven against its stop
+        is_servo_beside = (one.kind == "servo") != (other.kind == "servo")
+        if is_whole or channel == their_channel or is_servo_beside:
             return f"timer {timer}: use another pin or timer for one of them"
     lines, their_lines = _lines_of_uart(one, board), _lines_of_uart(other, board)
     both = {*lines, *_pins_of(one)} & {*their_lines, *_pins_of(other)}
@@ -49,11 +47,6 @@ def _channel_of(settings: PinSettings, board: str) -> tuple[str, str]:
         return channels(board).get(settings.pin, ("", ""))
     whole = _option(settings, "timer")
     return ("" if whole is None else str(whole)), ""
-
-
-def _hertz(settings: PinSettings) -> int | None:
-    """Return the frequency of its pulses; a tone has none of its own."""
-    return SERVO_HZ if settings.kind == "servo" else _option(settings, "frequency")
 
 
 def _lines_of_uart(settings: PinSettings, board: str) -> tuple[str, ...]:
