@@ -156,9 +156,8 @@ def _problems(table: dict[str, object], kind: type[ConfigSection], where: Where)
     for key, value in table.items():
         here = (*where, key)
         if key not in fields:
-            found = iter(
-                [f"{config_hints.key_path(here)}: {config_hints.unknown(key, list(fields))}"]
-            )
+            meant = config_hints.unknown(key, list(fields), _one_section_deeper(key, fields))
+            found = iter([f"{config_hints.key_path(here)}: {meant}"])
         else:
             found = _value_problems(value, fields[key].type, here)
         for problem in found:
@@ -169,6 +168,16 @@ def _problems(table: dict[str, object], kind: type[ConfigSection], where: Where)
             _convert(table, kind)
         except msgspec.ValidationError as err:
             yield _spanning_problem(_reason(err), fields, where)
+
+
+def _one_section_deeper(key: str, fields: Mapping[str, msgspec.structs.FieldInfo]) -> list[str]:
+    """Return the full names of this key in the sections here: [telegram] is [channels.telegram]."""
+    return [
+        f"{name}.{key}"
+        for name, field in fields.items()
+        if _is_section(kind := _present(field.type))
+        and key in {one.encode_name for one in msgspec.structs.fields(kind)}
+    ]
 
 
 def _spanning_problem(reason: str, known: Container[str], where: Where) -> str:

@@ -79,6 +79,11 @@ def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
     [
         ("[board]\nbdua = 1", "b.toml: `board.bdua`: unknown key; did you mean `baud`?"),
         ("[board]\nBAUD = 1", "b.toml: `board.BAUD`: unknown key; did you mean `baud`?"),
+        (
+            "[board]\nbaud = 9600\n[names]",
+            "b.toml: `names`: unknown key; did you mean `board.names`?",
+        ),
+        ("mood = 1", "b.toml: `mood`: unknown key; did you mean `board.mood`?"),
         ("zzz = 1", "b.toml: `zzz`: unknown key; the keys here are board, range, title"),
         (
             "[board]\nbaud = 5",

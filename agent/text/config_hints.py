@@ -12,6 +12,8 @@ import msgspec
 _SHOWN_CHARS = 40
 # Half of the letters in order: `bdua` still finds `baud`
 _CLOSE_ENOUGH = 0.5
+# More places than these are no help
+_MOST_MEANT = 3
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 # What office programs and telephones make of a quote
 _CURLY = (
@@ -80,10 +82,16 @@ def install_hint(extra: str) -> str:
     )
 
 
-def unknown(key: str, known: Sequence[str]) -> str:
-    """Return the sentence about an unknown key of a section."""
+def unknown(key: str, known: Sequence[str], deeper: Sequence[str] = ()) -> str:
+    """Return the sentence about an unknown key of a section.
+
+    Args:
+        deeper: full names of keys of that name in the sections here.
+    """
     import difflib  # noqa: PLC0415 - only after a mistake
 
+    if 0 < len(deeper) <= _MOST_MEANT:
+        return f"unknown key; did you mean {' or '.join(f'`{one}`' for one in deeper)}?"
     close = difflib.get_close_matches(key.lower(), known, n=1, cutoff=_CLOSE_ENOUGH)
     if close:
         return f"unknown key; did you mean `{close[0]}`?"
