@@ -71,6 +71,23 @@ def test_a_part_of_what_was_said_is_an_echo_and_one_word_is_not() -> None:
     assert not own.repeats("pump on")
 
 
+@pytest.mark.parametrize(
+    ("said", "heard"),
+    [
+        (
+            "I can stop it whenever you like. It has 25 degrees, and the pump is on.",
+            "stop the pump",
+        ),
+        ("Turn it round when you have read the label. The fan is off.", "turn the fan off"),
+        ("如果您想停止,请告诉我。温室的水位正常,油泵也正常。", "停水泵"),
+    ],
+)
+def test_words_that_are_scattered_over_an_answer_are_somebodys_own(said: str, heard: str) -> None:
+    own = OwnSpeech(Clock())
+    own.note(said)
+    assert not own.repeats(heard)
+
+
 def test_later_it_is_an_order() -> None:
     clock = Clock()
     own = OwnSpeech(clock)
