@@ -215,11 +215,10 @@ async def a_long_answer_arrives_whole_and_in_order(platform: Platform) -> None:
 
 async def a_group_hears_only_who_calls(platform: Platform) -> None:
     async with listening(platform.channel) as listener:
-        await platform.write("not for you", is_group=True, calls=False)
-        await platform.write("for you", is_group=True)
+        await platform.write("lamp on", is_group=True, calls=False)
+        await platform.write("pump on", is_group=True)
         [heard] = await listener.first()
-        assert heard.text.endswith("for you")
-        assert heard.text != "not for you"
+        assert heard.text.endswith("pump on")
         assert heard.is_group
         await platform.channel.send(answer(heard, "Here."))
         await stand(platform, heard, "Here.")
@@ -326,14 +325,15 @@ async def a_draft_that_a_restart_left_becomes_the_answer(platform: Platform) -> 
 
 
 async def a_question_is_answered_by_whom_it_was_for(platform: Platform) -> None:
-    async with listening(platform.channel) as listener:
-        await platform.write("lamp on")
-        [heard] = await listener.first()
-        question = Question("board_gpio_write", '{"pin":"led"}', "it moves something")
-        asking = asyncio.ensure_future(platform.channel.ask(heard.address, question))
-        await wait_until(lambda: platform.shown(heard))
-        assert '{"pin":"led"}' in platform.shown(heard)[0]
+    async with _asked(platform) as (listener, asking, question):
         await platform.answer_question(question, Answer.YES)
+        assert await asking is Answer.YES
+        assert [one.text for one in listener.heard] == ["lamp on"]
+
+
+async def a_plain_word_answers_the_only_question(platform: Platform) -> None:
+    async with _asked(platform) as (listener, asking, _):
+        await platform.write("yes")
         assert await asking is Answer.YES
         assert [one.text for one in listener.heard] == ["lamp on"]
 
@@ -342,18 +342,7 @@ async def a_word_beneath_a_file_answers_no_question(platform: Platform) -> None:
     """Whoever sends a picture with "ok" beneath it speaks of the picture."""
     if not platform.channel.abilities.takes_files:
         pytest.skip(f"{platform.channel.name} takes no files")
-    async with listening(platform.channel) as listener:
-        await platform.write("lamp on")
-        [heard] = await listener.first()
-        told = Question(
-            "board_gpio_write",
-            '{"pin":"led"}',
-            "it moves something",
-            yes_by=YesBy.WORD,
-            takes_word=lambda _: True,
-        )
-        asking = asyncio.ensure_future(platform.channel.ask(heard.address, told))
-        await wait_until(lambda: platform.shown(heard))
+    async with _asked(platform) as (listener, asking, _):
         await platform.write_with_file("ok", b"%PDF-1.7 of a datasheet")
         [_, with_file] = await listener.first(2)
         assert [_content(file) for file in with_file.attachments] == [b"%PDF-1.7 of a datasheet"]
@@ -379,19 +368,31 @@ CHECKS = (
     a_draft_never_costs_the_answer,
     a_draft_that_a_restart_left_becomes_the_answer,
     a_question_is_answered_by_whom_it_was_for,
+    a_plain_word_answers_the_only_question,
     a_word_beneath_a_file_answers_no_question,
 )
 
 
+@contextlib.asynccontextmanager
+async def _asked(platform: Platform) -> AsyncIterator[tuple[Listener, asyncio.Future, Question]]:
+    """A question that is shown to who wrote "lamp on"."""
+    told = {"yes_by": YesBy.WORD, "takes_word": lambda _: True}
+    question = Question("board_gpio_write", '{"pin":"led"}', "it moves something", **told)
+    async with listening(platform.channel) as listener:
+        await platform.write("lamp on")
+        [heard] = await listener.first()
+        asking = asyncio.ensure_future(platform.channel.ask(heard.address, question))
+        await wait_until(lambda: question.arguments_json in "".join(platform.shown(heard)))
+        yield listener, asking, question
+
+
 async def _there(platform: Platform, listener: Listener) -> None:
-    """Somebody is heard: from now on it can be written too."""
     await platform.write("still there?", is_group=True)
     await wait_until(lambda: any(one.text.endswith("still there?") for one in listener.heard))
 
 
 def _file(folder: Path, content: bytes) -> Attachment:
-    path = folder / "report.pdf"
-    path.write_bytes(content)
+    (path := folder / "report.pdf").write_bytes(content)
     return Attachment(str(path), "application/pdf", "report.pdf", len(content))
 
 

@@ -151,17 +151,10 @@ class WebhookChannel(Channel):
         return split(text, MAX_PART_CHARS, len)
 
     async def ask(self, address: Address, question: Question) -> Answer:
-        text = approvals.question_text(question)
-        message = Outbound(0, self.name, address.target, text, "", address.thread)
-        # Before it is shown: a quick answer must find the question open
-        waiting = asyncio.ensure_future(self._open.wait(address, question))
-        try:
-            # Its first step opens it
-            await asyncio.sleep(0)
+        async def put(message: Outbound) -> None:
             await self._post(f"barnacle-question-{secrets.token_hex(8)}", message)
-            return await waiting
-        finally:
-            waiting.cancel()
+
+        return await approvals.ask(self._open, address, question, put)
 
     async def aclose(self) -> None:
         # Not before the message that is being kept
