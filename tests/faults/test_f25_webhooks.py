@@ -247,6 +247,9 @@ async def test_too_many_messages_are_told_when_to_come_again(tmp_path: Path) -> 
         refused = await gateway.say("hello", "later")
         assert refused.status == 429
         assert 0 < int(refused.headers["retry-after"]) <= 60
+        # What stops the agent is heard all the same
+        assert (await gateway.say("/estop", "stop")).status == 200
+        assert [one.text for one in gateway.heard] == ["/estop"]
 
 
 @pytest.mark.parametrize(

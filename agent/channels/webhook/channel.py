@@ -16,6 +16,7 @@ from agent.channels.platform import Platform, PlatformContext, SetupKey
 from agent.channels.push import PushAnswer, PushRequest
 from agent.channels.push_ledger import PushLedger
 from agent.channels.settings import ChannelsSettings, WebhookSettings
+from agent.channels.urgency import is_urgent
 from agent.channels.webhook.messages import (
     NAME,
     claim_of,
@@ -35,7 +36,7 @@ from agent.errors import (
     NetworkError,
     StorageFull,
 )
-from agent.messages import Address, Inbound, Outbound
+from agent.messages import Address, Outbound
 from agent.net.http import HttpAnswer, HttpClient, HttpRequest
 from agent.system.clock import Clock
 
@@ -169,23 +170,20 @@ class WebhookChannel(Channel):
         known = await self._ledger.answered(message_id)
         if known is not None:
             return replace(known, text=f"{known.text}, and this again")
-        if wait_s := await self._ledger.wait_s():
+        try:
+            inbound = inbound_of(read(body), message_id, self._clock.wall_s())
+        except ValueError as err:
+            inbound, answered = None, PushAnswer(400, str(err))
+        else:
+            answered = _TAKEN
+        # What stops the agent comes through, however much else is said
+        may_wait = inbound is None or not is_urgent(inbound.text)
+        if may_wait and (wait_s := await self._ledger.wait_s()):
             return PushAnswer(429, "too many messages", math.ceil(wait_s))
-        answered = await self._deliver_or_say_why(message_id, body, self._deliver)
+        if inbound is not None and not self._open.answer(inbound):
+            await self._deliver(inbound)
         await self._ledger.keep(message_id, answered)
         return answered
-
-    async def _deliver_or_say_why(
-        self, message_id: str, body: bytes, deliver: Deliver
-    ) -> PushAnswer:
-        try:
-            letter = read(body)
-        except ValueError as err:
-            return PushAnswer(400, str(err))
-        inbound: Inbound = inbound_of(letter, message_id, self._clock.wall_s())
-        if not self._open.answer(inbound):
-            await deliver(inbound)
-        return _TAKEN
 
     async def _post(self, message_id: str, message: Outbound) -> None:
         body = told_by(message)

@@ -167,9 +167,10 @@ class WhatsAppChannel(Channel):
         async with self._at_once:
             if not self._listens():
                 return _NOT_NOW
-            if wait_s := await self._house.ledger.wait_s():
-                return PushAnswer(429, "too many messages", math.ceil(wait_s))
-            waiting = [one for one in said if not await self._has(one, self._hurry)]
+            wait_s = await self._house.ledger.wait_s()
+            # Strangers, whoever they are, keep out nobody whom the agent knows
+            taken = [one for one in said if not wait_s or self._knows(one)]
+            waiting = [one for one in taken if not await self._has(one, self._hurry)]
         for status in (one for one in told if isinstance(one, WhatsAppStatus)):
             await self._note(status)
         if waiting:
@@ -178,7 +179,13 @@ class WhatsAppChannel(Channel):
                     return _NOT_NOW
                 for one in waiting:
                     await self._has(one, self._hear)
+        if len(taken) < len(said):
+            return PushAnswer(429, "too many messages", math.ceil(wait_s))
         return _TAKEN
+
+    def _knows(self, said: WhatsAppInbound) -> bool:
+        inbound = events.inbound_of(said, self._house.clock.wall_s())
+        return inbound is not None and self._place.knows(inbound)
 
     def _listens(self) -> bool:
         return self._deliver is not None and not self._is_closed
