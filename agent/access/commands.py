@@ -7,6 +7,7 @@ import enum
 import re
 
 from agent.access.roles import PersonRole
+from agent.text.typed import SIGNS, as_typed
 
 
 class ChatCommand(enum.Enum):
@@ -50,6 +51,8 @@ LOOSENING = frozenset({ChatCommand.CONFIGURE, ChatCommand.ESTOP_CLEAR})
 _WITH_ARGUMENT = frozenset({ChatCommand.MODEL, ChatCommand.MODELS})
 # What takes several
 _WITH_WORDS = frozenset({ChatCommand.PLOT})
+
+_BY_VALUE = {command.value: command for command in ChatCommand}
 
 # Who may, of all who are let in
 _LEAST = {
@@ -112,7 +115,7 @@ def may(command: ChatCommand | str | None, rank: PersonRole) -> bool:
 
 def command_of(text: str) -> ChatCommand | str | None:
     """The command; the text itself when it looks like one and is none; None for a message."""
-    word = " ".join(text.split())
+    word = " ".join(as_typed(text).split())
     for command in _WITH_ARGUMENT:
         # Names of models have slashes in them
         if re.fullmatch(rf"{command.value}( [^ ]+)?", word, re.IGNORECASE):
@@ -120,17 +123,17 @@ def command_of(text: str) -> ChatCommand | str | None:
     for command in _WITH_WORDS:
         if re.fullmatch(rf"{command.value}( .*)?", word, re.IGNORECASE):
             return command
-    if not word.startswith("/") or "/" in word[1:]:
-        return None
-    try:
-        return ChatCommand(word.lower())
-    except ValueError:
-        # However it is mistyped in haste
-        if word.lower().startswith(ChatCommand.ESTOP.value):
-            return ChatCommand.ESTOP
-        return None if " " in word else word
+    exact = word.lower()
+    found = _BY_VALUE.get(exact) or _BY_VALUE.get(exact.rstrip(SIGNS))
+    if found is not None and (found not in LOOSENING or exact == found.value):
+        return found
+    # However it is mistyped in haste
+    if exact.startswith(ChatCommand.ESTOP.value):
+        return ChatCommand.ESTOP
+    is_command = word.startswith("/") and not {"/", " "} & {*word[1:]}
+    return word if is_command else None
 
 
 def argument_of(text: str) -> str:
     """The words that follow a command; empty where none does."""
-    return " ".join(text.split()).partition(" ")[2]
+    return " ".join(as_typed(text).split()).partition(" ")[2]

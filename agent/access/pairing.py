@@ -17,6 +17,7 @@ from agent.access.roles import ROLES, PersonRole
 from agent.errors import BarnacleError
 from agent.messages import Inbound
 from agent.system.clock import Clock
+from agent.text.typed import as_typed
 
 _log = logging.getLogger(__name__)
 
@@ -229,7 +230,7 @@ def _is_browser(words: str) -> bool:
 
 
 def _words(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(as_typed(text).split())
 
 
 def _who(message: Inbound) -> str:

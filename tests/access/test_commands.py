@@ -10,15 +10,26 @@ def test_every_command_is_known_and_told(command: ChatCommand) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["/estop", " /ESTOP ", "/estop now!", "/estop!!", "/estopp", "/estop  it"]
+    "text",
+    [
+        *("/estop", " /ESTOP ", "/estop now!", "/estop!!", "/estopp", "/estop  it"),
+        *("/estop/", "/estop and/or", "/estop now:", "／estop", "／ｅｓｔｏｐ！"),
+    ],
 )
 def test_in_haste_any_spelling_stops(text: str) -> None:
     assert command_of(text) is ChatCommand.ESTOP
 
 
+@pytest.mark.parametrize("text", ["/stop!", "/STOP!!!", "/stop .", "/stop。", "／stop", "/stop？"])
+def test_a_sign_after_a_command_is_none_of_it(text: str) -> None:
+    assert command_of(text) is ChatCommand.STOP
+
+
 def test_clearing_is_spelled_exactly() -> None:
     assert command_of("/estop  Clear") is ChatCommand.ESTOP_CLEAR
     assert command_of("/estop clear it") is ChatCommand.ESTOP
+    assert command_of("/estop clear?") is ChatCommand.ESTOP
+    assert command_of("/configure yes?") is None
 
 
 def test_a_sentence_that_begins_with_a_slash_is_a_message() -> None:
@@ -33,6 +44,7 @@ def test_a_sentence_that_begins_with_a_slash_is_a_message() -> None:
         ("/model", ChatCommand.MODEL, ""),
         (" /Model   meta-llama/Llama-4:free ", ChatCommand.MODEL, "meta-llama/Llama-4:free"),
         ("/model hint:fast", ChatCommand.MODEL, "hint:fast"),
+        ("／model　qwen", ChatCommand.MODEL, "qwen"),
         ("/models 2", ChatCommand.MODELS, "2"),
     ],
 )

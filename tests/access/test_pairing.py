@@ -44,7 +44,9 @@ async def test_nobody_calls_themselves_as_the_configuration_calls_somebody(
     assert "Welcome, Anna." in await told(home, said(f"/pair {code}", "2", sender_name="xX"))
 
 
-@pytest.mark.parametrize("text", ["/pair", " /PAIR  X ", "/pair@my_bot A-B", "/pair new user"])
+@pytest.mark.parametrize(
+    "text", ["/pair", "／pair 7QK2M-X9D4T", " /PAIR  X ", "/pair@my_bot A-B", "/pair new user"]
+)
 def test_what_may_hold_a_code_goes_no_further(text: str) -> None:
     assert is_pairing(text)
 

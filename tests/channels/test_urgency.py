@@ -6,7 +6,10 @@ from agent.channels.urgency import is_for_everybody, is_urgent
 
 
 @given(
-    st.sampled_from(["/stop", "/estop", "/STOP now", "/estop clear", "/stopp"]), st.text(" \n\t")
+    st.sampled_from(
+        ["/stop", "/estop", "/STOP now", "/estop clear", "/stopp", "／stop", "／ｅｓｔｏｐ"]
+    ),
+    st.text(" \n\t"),
 )
 def test_whatever_stops_the_agent_is_urgent(text: str, before: str) -> None:
     assert is_urgent(before + text)
