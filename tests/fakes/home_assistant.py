@@ -118,6 +118,17 @@ class SilentHome(FakeHome):
         raise AssertionError
 
 
+class UnreachedHome(FakeHome):
+    """Has no connection to its devices: it takes a call for one, and passes it over."""
+
+    async def call(self, path: str, data: dict[str, object]) -> httpx.Response:
+        await super().call(path, data)
+        return self.told([])
+
+    def act(self, service: str, entity: str) -> None:
+        """Do nothing."""
+
+
 class StuckHome(FakeHome):
     """Takes a call, and nothing moves."""
 

@@ -48,6 +48,8 @@ STATE_WORDS = frozenset(
 )
 # On their way to another one
 _PASSING = frozenset({"opening", "closing", "locking", "unlocking", "arming", "pending"})
+# Of a device that is away
+_UNREACHED = "unavailable"
 # They name further things to act on
 _TARGETS = ("entity_id", "device_id", "area_id", "floor_id", "label_id", "target")
 
@@ -234,6 +236,10 @@ class HomeCallTool(Tool[CallArguments]):
         entity = arguments.entity
         try:
             before = await self._home.state(entity)
+            if before.state == _UNREACHED:
+                # It would be taken with 200 and passed over
+                unreached = own("Home Assistant does not reach {} now (unavailable)", echo(entity))
+                return ToolResult.failed(own("it was not done: {}", unreached))
             data: dict[str, object] = {**arguments.data, "entity_id": entity}
             changed = await self._home.call(domain_of(entity), arguments.service, data)
         except OutcomeUnknown as err:

@@ -18,6 +18,7 @@ from tests.fakes.home_assistant import (
     SilentHome,
     SlowLockHome,
     StuckHome,
+    UnreachedHome,
 )
 from tests.fakes.workspace import refused, told, used
 
@@ -94,6 +95,21 @@ async def test_what_does_not_move_is_no_success() -> None:
         False,
         "turn_on was called on light.desk, but it reads off",
     )
+
+
+@pytest.mark.parametrize(
+    ("entity", "service"), [("cover.blind", "close_cover"), ("light.desk", "turn_off")]
+)
+async def test_what_home_assistant_does_not_reach_is_not_done(entity: str, service: str) -> None:
+    """It answers 200 and passes over what is unavailable."""
+    home = UnreachedHome({entity: "unavailable"})
+    rules = EntityRules({entity: "actuate_even_so"})
+    done = await used(tools_of(home, rules)["home_call"], entity=entity, service=service)
+    assert (done.success, done.text) == (
+        False,
+        f"it was not done: Home Assistant does not reach {entity} now (unavailable)",
+    )
+    assert home.calls == []
 
 
 async def test_a_lock_that_takes_its_time_is_waited_for() -> None:
