@@ -42,6 +42,13 @@ _WORD = re.compile(r"[^\W_]+")
 # As openWakeWord numbers its models: hey_jarvis_v0.1
 _VERSION = re.compile(r"[\W_]+v[0-9][0-9.]*\Z", re.IGNORECASE)
 _CALLING = r"(?:(?:hey|hi|hello|ok|okay|hallo|hola|oye)\W+)?"
+# Scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, kana and Han
+_UNSPACED = (
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+    r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"
+)
+# Where a word ends; a Korean name that is called has an ending of its own
+_END = rf"(?:[아야](?!\w)|(?<={_UNSPACED})|(?={_UNSPACED})|(?!\w))"
 # What a command begins with: nobody says it, and a recogniser may write it
 _NOT_SAID = re.compile(r"^[\W_]+")
 
@@ -56,7 +63,7 @@ class WakePhrase:
 
     def __init__(self, phrase: str, now_s: Callable[[], float]) -> None:
         words = r"\W+".join(map(re.escape, _WORD.findall(phrase)))
-        self._begin = re.compile(rf"\W*{_CALLING}{words}(?!\w)", re.IGNORECASE) if words else None
+        self._begin = re.compile(rf"\W*{_CALLING}{words}{_END}", re.IGNORECASE) if words else None
         self._now_s = now_s
         self._attentive_until_s = 0.0
 

@@ -31,6 +31,26 @@ def test_a_sentence_for_the_agent_begins_with_its_name(heard: str, order: str) -
     assert WakePhrase("barnacle", Clock()).order_in(heard) == order
 
 
+@pytest.mark.parametrize(
+    ("phrase", "heard", "order"),
+    [
+        ("小助手", "小助手打开水泵。", "打开水泵。"),
+        ("小助手", "小助手，打开水泵", "打开水泵"),
+        ("小助手", "请小助手打开水泵", ""),
+        ("バーナクル", "バーナクルポンプをつけて", "ポンプをつけて"),
+        ("ผู้ช่วย", "ผู้ช่วยเปิดไฟ", "เปิดไฟ"),
+        ("barnacle", "Barnacle打开水泵", "打开水泵"),
+        ("바나클", "바나클아 불 켜", "불 켜"),
+        ("바나클", "바나클 불 켜", "불 켜"),
+        ("바나", "바나나 주세요", ""),
+    ],
+)
+def test_no_space_need_follow_the_name_where_none_is_written(
+    phrase: str, heard: str, order: str
+) -> None:
+    assert WakePhrase(phrase, Clock()).order_in(heard) == order
+
+
 def test_after_the_name_alone_the_next_sentence_is_for_it_and_only_that() -> None:
     wake = WakePhrase("barnacle", Clock())
     assert wake.order_in("Barnacle?") == ""
