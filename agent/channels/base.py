@@ -102,6 +102,7 @@ class Abilities(Struct, frozen=True):
     Args:
         hint: a sentence for the model: what its answers may hold there.
         typing_every_s: how often "typing" has to be said again; None where it cannot be.
+        send_s: how long a message may be on its way, beyond what is usual.
         upload_s: how long one file may be on its way, beyond what its message takes.
         is_local: who writes there was identified by this machine, not by a platform.
         answers_only: it lets us write only for a while after somebody has; what waits by then goes
@@ -114,6 +115,7 @@ class Abilities(Struct, frozen=True):
 
     hint: str = ""
     typing_every_s: float | None = None
+    send_s: float = 0.0
     upload_s: float = 0.0
     shows_drafts: bool = False
     shows_marks: bool = False

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
-from agent.channels.base import Channel
+from agent.channels.base import Abilities, Channel
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused, StorageFull
 from agent.messages import Attachment, Inbound, Outbound
 from agent.messaging import inbox, outbox
@@ -351,7 +351,7 @@ class Delivery:
 
     async def _try(self, channel: Channel, part: Outbound) -> Exception | None:
         """Send a part; return the error if the platform did not take it."""
-        limit_s = SEND_TIMEOUT_S + _upload_s(part, channel.abilities.upload_s)
+        limit_s = _limit_s(part, channel.abilities)
         try:
             async with asyncio.timeout(limit_s):
                 await channel.send(part)
@@ -387,7 +387,8 @@ def _named(failed: Exception, limit_s: float) -> Exception:
     return ChannelUnavailable(f"no answer within {limit_s:.0f} s") if is_slow else failed
 
 
-def _upload_s(part: Outbound, each_s: float) -> float:
-    """Return how long the files of a part may be on their way where a file may take so long."""
-    size_bytes = sum(file.size_bytes for file in part.files) if each_s else 0
-    return len(part.files) * each_s + size_bytes / _LEAST_BYTES_PER_S
+def _limit_s(part: Outbound, able: Abilities) -> float:
+    """Return how long a part may be on its way, with its files where they may take longer."""
+    size_bytes = sum(file.size_bytes for file in part.files) if able.upload_s else 0
+    upload_s = len(part.files) * able.upload_s + size_bytes / _LEAST_BYTES_PER_S
+    return SEND_TIMEOUT_S + able.send_s + upload_s

@@ -21,7 +21,8 @@ def test_nothing_else_is(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["/stop", "/estop", " /EStop\n", "/estop!!", "/estop now", "/estopp"]
+    "text",
+    ["/stop", "/stop!", "／stop。", "/estop", " /EStop\n", "/estop!!", "/estop now", "/estopp"],
 )
 def test_a_stop_needs_no_name_in_a_group(text: str) -> None:
     assert is_for_everybody(text)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from agent.channels.base import SPOKEN_HINT, Abilities, Channel, Deliver, Pulse
 from agent.channels.platform import Platform, PlatformContext, SetupKey, open_ears
 from agent.channels.settings import ChannelsSettings
-from agent.channels.speech.base import WAV, Recogniser, Speaker, spoken_text
+from agent.channels.speech.base import SPEAK_TIMEOUT_S, WAV, Recogniser, Speaker, spoken_text
 from agent.channels.speech.engines import SpeechParts, open_programs, open_speaker
 from agent.channels.speech.pcm import Pcm, read_wav, wav_of
 from agent.channels.speech_settings import VoiceSettings
@@ -24,7 +24,14 @@ from agent.channels.voice.alsa import BUSY, Loudspeaker, Microphone
 from agent.channels.voice.utterances import UtteranceCutter
 from agent.channels.voice.wake import WakePhrase, open_wake_service
 from agent.config import Secret
-from agent.errors import BarnacleError, ChannelUnavailable, ConfigRefused, SpeechUnavailable
+from agent.errors import (
+    BarnacleError,
+    ChannelError,
+    ChannelUnavailable,
+    ConfigRefused,
+    MessageRefused,
+    SpeechUnavailable,
+)
 from agent.messages import Attachment, Inbound, Outbound, Provenance
 from agent.system.clock import Clock
 from agent.text.echo import OwnSpeech
@@ -41,11 +48,11 @@ ROOM = "room"
 ECHO_TAIL_S = 0.8
 # What was said while one recording is written down; nobody goes on after more
 _MAX_WAITING = 2
-# Answers that wait for their turn to be spoken; more would be a monologue
-_MAX_ANSWERS = 8
 # An answer that comes later is to nobody: whoever asked has gone
 LATE_S = 300.0
 _MAX_ASKED = 32
+# As long as an engine may take, and half a minute of speech by a slow voice
+_SAYING_S = SPEAK_TIMEOUT_S + 60.0
 # What a probe listens and plays for
 _PROBE_S = 0.2
 _PROBE_TIMEOUT_S = 3.0
@@ -62,7 +69,7 @@ class VoiceChannel(Channel):
 
     name = NAME
     # What a room's words are worth is in the configuration of this machine
-    abilities = Abilities(hint=SPOKEN_HINT, is_local=True)
+    abilities = Abilities(hint=SPOKEN_HINT, is_local=True, send_s=_SAYING_S)
 
     def __init__(self, equipment: "RoomEquipment", settings: VoiceSettings, clock: Clock) -> None:
         self.pulse: Pulse = Pulse(clock)
@@ -76,7 +83,9 @@ class VoiceChannel(Channel):
         self._cutter = UtteranceCutter()
         # Each with the time of its end, for the service
         self._heard: asyncio.Queue[tuple[Pcm, float]] = asyncio.Queue(_MAX_WAITING)
-        self._answers: asyncio.Queue[str] = asyncio.Queue(_MAX_ANSWERS)
+        self._one_voice = asyncio.Lock()
+        # What was not said at the last try, and since when
+        self._failing = (-1, 0.0)
         # When what was asked here was heard, by the message's id
         self._asked: deque[tuple[str, float]] = deque(maxlen=_MAX_ASKED)
         self._is_listening = False
@@ -94,14 +103,14 @@ class VoiceChannel(Channel):
     async def listen(self, deliver: Deliver) -> None:
         """Raises ChannelUnavailable: the microphone is not there, or not any more."""
         self._cutter.reset()
-        begun = [self._listen(), self._understand(deliver), self._speak()]
+        begun = [self._listen(), self._understand(deliver)]
         if self._service is not None:
             begun.append(self._service.run())
         works = {asyncio.ensure_future(one) for one in begun}
         try:
             done, _ = await asyncio.wait(works, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            self._is_listening = self._is_speaking = False
+            self._is_listening = False
             for one in works:
                 one.cancel()
             await asyncio.wait(works)
@@ -109,14 +118,32 @@ class VoiceChannel(Channel):
             one.result()
 
     async def send(self, message: Outbound) -> None:
-        if self._is_late(message.in_reply_to):
-            _log.info("voice: answer came too late, not spoken (limit_s=%.0f)", LATE_S)
-            return
+        """Return when it has been said, or when nobody waits for it any more.
+
+        Raises:
+            ChannelUnavailable: it has not been said.
+            MessageRefused: nor at any try in the last minutes.
+        """
         said = await asyncio.to_thread(spoken_text, message.text)
-        try:
-            self._answers.put_nowait(said or TOO_LONG_TEXT)
-        except asyncio.QueueFull as err:
-            raise ChannelUnavailable("the loudspeaker has too much to say already") from err
+        async with self._one_voice:
+            if self._is_late(message.in_reply_to):
+                _log.info("voice: answer came too late, not spoken (limit_s=%.0f)", LATE_S)
+                return
+            try:
+                await self._say(said or TOO_LONG_TEXT)
+            except BarnacleError as err:
+                self._trouble = str(err)
+                raise self._unsaid(message, str(err)) from err
+
+    def _unsaid(self, message: Outbound, trouble: str) -> ChannelError:
+        """Return the failure; what cannot be said for long does not hold up the rest."""
+        now_s = self._clock.monotonic_s()
+        failing, since_s = self._failing
+        if failing != message.outbox_id:
+            self._failing = (message.outbox_id, now_s)
+        elif now_s - since_s >= LATE_S:
+            return MessageRefused(f"it could not be said for {LATE_S:.0f} s: {trouble}")
+        return ChannelUnavailable(trouble)
 
     async def _listen(self) -> None:
         """Cut the microphone's stream into utterances; one that nobody has room for is dropped."""
@@ -193,15 +220,8 @@ class VoiceChannel(Channel):
             asked == message_id and now_s - at_s <= LATE_S for asked, at_s in self._asked
         )
 
-    async def _speak(self) -> None:
-        while True:
-            text = await self._answers.get()
-            try:
-                sound = await self.equipment.spoken(text)
-                await self._play(text, sound)
-            except BarnacleError as err:
-                self._trouble = str(err)
-                _log.warning("voice: answer not spoken (error=%s)", err)
+    async def _say(self, text: str) -> None:
+        await self._play(text, await self.equipment.spoken(text))
 
     async def _play(self, text: str, sound: Pcm) -> None:
         """Speak, deaf until its echo is over."""
