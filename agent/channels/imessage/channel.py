@@ -68,9 +68,7 @@ class ImessageChannel(Channel):
 
     async def listen(self, deliver: Deliver) -> None:
         self._sending.forget_method()
-        if not await self._position.load():
-            newest = await self._api.newest()
-            await self._position.begin(*((newest.row, newest.at_ms) if newest else (0, 0)))
+        await self._find_place()
         while True:
             position = self._position
             found = await self._api.after(position.after, position.row)
@@ -82,6 +80,21 @@ class ImessageChannel(Channel):
                 await position.save()
             else:
                 await self._clock.sleep(self._every_s)
+
+    async def _find_place(self) -> None:
+        """Go on where this Mac was left, or begin at its newest message."""
+        position = self._position
+        is_known = await position.load()
+        if is_known and await self._api.after(position.after, position.row):
+            return
+        newest = await self._api.newest()
+        at = (newest.row, newest.at_ms) if newest else (0, 0)
+        if not is_known:
+            await position.begin(*at)
+        elif at[0] < position.row and at[0] <= position.after:
+            # Rows are never numbered anew: nothing would be heard until they have caught up
+            _log.warning("imessage: the Mac has other messages than before, begun anew there")
+            await position.begin_anew(*at)
 
     async def send(self, message: Outbound) -> None:
         await self._sending.send(message)

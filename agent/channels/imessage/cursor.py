@@ -46,6 +46,13 @@ class ImessageCursor:
         self._kept = _Kept(self._server, row, at_ms, row)
         await self.save()
 
+    async def begin_anew(self, row: int, at_ms: int) -> None:
+        """Go on in another database of the Mac; what was seen may come there, too."""
+        kept = self._kept or _Kept(self._server)
+        kept.floor_row = kept.row = row
+        kept.floor_ms = max(kept.floor_ms, at_ms)
+        await self.save()
+
     @property
     def after(self) -> int:
         """Return the row to read on from."""

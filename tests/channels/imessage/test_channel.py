@@ -102,6 +102,36 @@ async def test_messages_that_fill_more_than_an_answer_are_all_heard(
         assert heard == ["short", "last"]
 
 
+async def test_a_mac_that_was_set_up_anew_is_heard(platform: ImessagePlatform) -> None:
+    """Its rows begin at one again, at the same address."""
+    async with listening(platform.channel) as listener:
+        for number in range(3 * OVERLAP_ROWS):
+            await platform.write(f"before {number}")
+        await listener.first(3 * OVERLAP_ROWS)
+    server = platform.server
+    server.rows, server._next_row, server.looked = [], 1, 0
+    async with listening(platform.restarted()) as listener:
+        # The first look finds out
+        await wait_until(lambda: server.looked > 1)
+        await platform.write("is anybody there?")
+        [heard] = await listener.first()
+        assert heard.text == "is anybody there?"
+
+
+async def test_a_mac_whose_last_messages_were_deleted_goes_on(platform: ImessagePlatform) -> None:
+    async with listening(platform.channel) as listener:
+        for number in range(3 * OVERLAP_ROWS):
+            await platform.write(f"before {number}")
+        await listener.first(3 * OVERLAP_ROWS)
+    del platform.server.rows[-2 * OVERLAP_ROWS :]
+    await platform.write("after them")
+    async with listening(platform.restarted()) as listener:
+        [heard] = await listener.first()
+        assert heard.text == "after them"
+        await platform.write("and this")
+        assert [one.text for one in await listener.first(2)][1:] == ["and this"]
+
+
 async def test_what_is_seen_later_than_what_came_after_it_is_heard(
     platform: ImessagePlatform,
 ) -> None:
