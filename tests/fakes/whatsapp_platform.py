@@ -16,6 +16,7 @@ from agent.channels.push_ledger import PushLedger
 from agent.channels.received_files import ReceivedFiles
 from agent.channels.whatsapp.channel import WhatsAppChannel, WhatsAppParts
 from agent.channels.whatsapp.client import WhatsAppApi
+from agent.channels.whatsapp.hidden_numbers import HiddenNumbers
 from agent.channels.whatsapp.reply_windows import WhatsAppWindows
 from agent.config import Secret
 from agent.gateway import gateway
@@ -128,7 +129,8 @@ class WhatsAppPlatform:
         api = WhatsAppApi(self.server.url, NUMBER_ID, Secret(TOKEN), self._http)
         ledger = PushLedger(folder / "ledger.db", clock)
         windows = WhatsAppWindows(folder / "windows.json", NUMBER_ID, self.clock)
-        house = WhatsAppParts(Secret(APP_SECRET), ledger, windows, place, clock)
+        numbers = HiddenNumbers(folder / "numbers.json", NUMBER_ID)
+        house = WhatsAppParts(Secret(APP_SECRET), ledger, windows, numbers, place, clock)
         return WhatsAppChannel(api, house)
 
 

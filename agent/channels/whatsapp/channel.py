@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.channels.approval_buttons import NOT_OPEN
 from agent.channels.approvals import OpenApprovals
@@ -33,6 +34,7 @@ from agent.channels.whatsapp.events import (
     refusal,
     verify_token,
 )
+from agent.channels.whatsapp.hidden_numbers import HiddenNumbers
 from agent.channels.whatsapp.reply_windows import WhatsAppWindows
 from agent.channels.whatsapp.send import WhatsAppSender, parts, to
 from agent.config import Secret
@@ -66,6 +68,7 @@ class WhatsAppParts(Struct, frozen=True):
     app_secret: Secret
     ledger: PushLedger
     windows: WhatsAppWindows
+    numbers: HiddenNumbers
     place: ChannelContext
     clock: Clock
 
@@ -163,10 +166,10 @@ class WhatsAppChannel(Channel):
 
     async def _take(self, told: Sequence[WhatsAppInbound | WhatsAppStatus]) -> PushAnswer:
         """Keep each message by itself: the rest of an interrupted post comes again."""
-        said = [one for one in told if isinstance(one, WhatsAppInbound)]
         async with self._at_once:
             if not self._listens():
                 return _NOT_NOW
+            said = [await self._named(one) for one in told if isinstance(one, WhatsAppInbound)]
             wait_s = await self._house.ledger.wait_s()
             # Strangers, whoever they are, keep out nobody whom the agent knows
             taken = [one for one in said if not wait_s or self._knows(one)]
@@ -182,6 +185,16 @@ class WhatsAppChannel(Channel):
         if len(taken) < len(said):
             return PushAnswer(429, "too many messages", math.ceil(wait_s))
         return _TAKEN
+
+    async def _named(self, said: WhatsAppInbound) -> WhatsAppInbound:
+        """Return the message with its sender's number, also where that is hidden by now."""
+        message, numbers = said.message, self._house.numbers
+        user_id = message.from_user_id or ""
+        if user_id and not message.sender and (number := await numbers.find(user_id)):
+            return replace(said, message=replace(message, sender=number))
+        if user_id and message.sender and self._knows(said):
+            await numbers.note(user_id, message.sender)
+        return said
 
     def _knows(self, said: WhatsAppInbound) -> bool:
         inbound = events.inbound_of(said, self._house.clock.wall_s())
@@ -292,7 +305,9 @@ class WhatsApp(Platform):
         ledger = PushLedger(place.folder / "ledger.db", reach.clock)
         secret, api = _signing(channels, reach), _api(channels, reach)
         windows = WhatsAppWindows(place.folder / "windows.json", api.number_id, reach.clock)
-        return WhatsAppChannel(api, WhatsAppParts(secret, ledger, windows, place, reach.clock))
+        numbers = HiddenNumbers(place.folder / "numbers.json", api.number_id)
+        house = WhatsAppParts(secret, ledger, windows, numbers, place, reach.clock)
+        return WhatsAppChannel(api, house)
 
     async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
         token = verify_token(_signing(channels, reach).reveal())
