@@ -102,21 +102,28 @@ class LarkSender:
     async def _put(self, message: Outbound, kind: str, content: object, what: str) -> None:
         told = json.dumps(content, ensure_ascii=False)
         body: dict[str, Any] = {"msg_type": kind, "content": told, **_numbered(message, what)}
-        answered = message.thread or message.in_reply_to
-        if answered:
-            path = f"/im/v1/messages/{answered}/reply"
+        if not await self._answer(message, body):
+            path = "/im/v1/messages?receive_id_type=chat_id"
+            await self._api.call("POST", path, {**body, "receive_id": message.recipient})
+
+    async def _answer(self, message: Outbound, body: dict[str, Any]) -> bool:
+        """Answer what the thread hangs on, or what is answered; return false if neither is there.
+
+        Raises:
+            LarkRefused: both were recalled meanwhile, and a thread cannot be left.
+        """
+        body = {**body, "reply_in_thread": message.thread is not None}
+        refused: LarkRefused | None = None
+        for answered in dict.fromkeys(filter(None, (message.thread, message.in_reply_to))):
             try:
-                await self._api.call(
-                    "POST", path, {**body, "reply_in_thread": message.thread is not None}
-                )
-            except LarkRefused:
-                # A thread cannot be left; a message may be recalled meanwhile
-                if message.thread:
-                    raise
+                await self._api.call("POST", f"/im/v1/messages/{answered}/reply", body)
+            except LarkRefused as err:
+                refused = refused or err
             else:
-                return
-        path = "/im/v1/messages?receive_id_type=chat_id"
-        await self._api.call("POST", path, {**body, "receive_id": message.recipient})
+                return True
+        if message.thread and refused is not None:
+            raise refused
+        return False
 
 
 def parts(text: str) -> tuple[str, ...]:

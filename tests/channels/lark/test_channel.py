@@ -242,6 +242,20 @@ async def test_what_was_recalled_is_answered_in_its_chat(world: World) -> None:
     assert [one["chat"] for one in world.server.messages] == [DM]
 
 
+async def test_a_thread_whose_first_message_was_recalled_is_answered_in_it(world: World) -> None:
+    channel = world.channel()
+    gone = Fault("/om_root/reply", 400, {"code": 230011, "msg": "recalled"})
+    world.server.faults.append(gone)
+    await channel.send(Outbound(1, "lark", ROOM, "here", "om_asked", "om_root"))
+    [message] = world.server.messages
+    assert (message["answers"], message["is_in_thread"]) == ("om_asked", True)
+    # Where that is gone as well, it is not said to all
+    world.server.faults += [gone, Fault("/om_asked/reply", 400, {"code": 230011, "msg": "gone"})]
+    with pytest.raises(MessageRefused, match="recalled"):
+        await channel.send(Outbound(2, "lark", ROOM, "there", "om_asked", "om_root"))
+    assert len(world.server.messages) == 1
+
+
 async def test_a_model_mentions_nobody(world: World) -> None:
     await world.channel().send(Outbound(1, "lark", ROOM, '`<at user_id="all"></at>`', ""))
     [message] = world.server.messages
