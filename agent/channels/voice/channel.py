@@ -77,11 +77,11 @@ class VoiceChannel(Channel):
         self._own = equipment.own
         self._clock = clock
         self._trust = _TRUST[settings.trust]
-        self._wake = WakePhrase(settings.wake, clock.monotonic_s)
+        self._wake = WakePhrase(settings.wake)
         # Hears the phrase in place of the recogniser
         self._service = open_wake_service(settings, clock)
         self._cutter = UtteranceCutter()
-        # Each with the time of its end, for the service
+        # Each with the time of its end, by the service's count of the sound or by the clock
         self._heard: asyncio.Queue[tuple[Pcm, float]] = asyncio.Queue(_MAX_WAITING)
         self._one_voice = asyncio.Lock()
         # What was not said at the last try, and since when
@@ -161,8 +161,11 @@ class VoiceChannel(Channel):
                     if self._heard.full():
                         _log.info("voice: more was said than can be written down")
                     else:
-                        ended_s = self._service.heard_s if self._service else 0.0
-                        self._heard.put_nowait((utterance, ended_s))
+                        self._heard.put_nowait((utterance, self._heard_s))
+
+    @property
+    def _heard_s(self) -> float:
+        return self._service.heard_s if self._service else self._clock.monotonic_s()
 
     @property
     def is_deaf(self) -> bool:
@@ -177,7 +180,8 @@ class VoiceChannel(Channel):
             with _in_memory(utterance) as speech:
                 words, trouble = await self.equipment.recogniser.words(speech)
             self._trouble = "" if words else trouble
-            if words and (inbound := self._understood(words, ended_s)) is not None:
+            begun_s = ended_s - utterance.duration_s
+            if words and (inbound := self._understood(words, begun_s, ended_s)) is not None:
                 await deliver(inbound)
 
     async def _is_called(self, utterance: Pcm, ended_s: float) -> bool:
@@ -186,7 +190,7 @@ class VoiceChannel(Channel):
             return True
         return await self._service.called_in(ended_s - utterance.duration_s, ended_s)
 
-    def _understood(self, words: str, ended_s: float) -> Inbound | None:
+    def _understood(self, words: str, begun_s: float, ended_s: float) -> Inbound | None:
         """Return the message; None where it is not for the agent, or its own words."""
         if self._own.repeats(words):
             _log.info("voice: own words heard, dropped")
@@ -194,7 +198,7 @@ class VoiceChannel(Channel):
         if self._service is not None:
             order = self._service.order_in(words, ended_s)
         else:
-            order = self._wake.order_in(words)
+            order = self._wake.order_in(words, begun_s, ended_s)
         if not order:
             return None
         message_id, now_s = uuid.uuid4().hex, self._clock.wall_s()

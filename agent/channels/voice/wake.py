@@ -10,7 +10,7 @@ import logging
 import math
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from agent.channels.speech.pcm import RATE_HZ, SAMPLE_BYTES
@@ -58,26 +58,29 @@ class WakePhrase:
 
     Args:
         phrase: in the recogniser's spelling; empty where everything is for the agent.
-        now_s: a clock that never goes back.
     """
 
-    def __init__(self, phrase: str, now_s: Callable[[], float]) -> None:
+    def __init__(self, phrase: str) -> None:
         words = r"\W+".join(map(re.escape, _WORD.findall(phrase)))
         self._begin = re.compile(rf"\W*{_CALLING}{words}{_END}", re.IGNORECASE) if words else None
-        self._now_s = now_s
-        self._attentive_until_s = 0.0
+        self._attentive_until_s = -math.inf
 
-    def order_in(self, heard: str) -> str:
-        """Return the words that are for the agent; empty for none."""
+    def order_in(self, heard: str, begun_s: float, ended_s: float) -> str:
+        """Return the words that are for the agent; empty for none.
+
+        Args:
+            begun_s: when the sentence began, however long it took to write it down.
+            ended_s: when it ended, by the same clock, which never goes back.
+        """
         if self._begin is None:
             return _plain(heard)
         called = self._begin.match(heard)
         if called is None:
-            is_attentive = self._now_s() < self._attentive_until_s
-            self._attentive_until_s = 0.0
+            is_attentive = begun_s < self._attentive_until_s
+            self._attentive_until_s = -math.inf
             return _plain(heard) if is_attentive else ""
         order = _plain(heard[called.end() :])
-        self._attentive_until_s = 0.0 if order else self._now_s() + ATTENTIVE_S
+        self._attentive_until_s = -math.inf if order else ended_s + ATTENTIVE_S
         return order
 
     def without(self, heard: str) -> str:
@@ -105,7 +108,7 @@ class WakeService:
         self._clock = clock
         # A recogniser may leave the "hey" out, or spell it in its own way
         named = re.sub(rf"^{_CALLING}", "", _spoken(phrase))
-        self._begin = WakePhrase(named, clock.monotonic_s)
+        self._begin = WakePhrase(named)
         # Each piece with its time
         self._sound: asyncio.Queue[tuple[bytes, float]] = asyncio.Queue(_MAX_WAITING)
         self._given_bytes = 0

@@ -1,34 +1,39 @@
 """A room whose devices and engines are ours: what is sent has been said aloud."""
 
 import asyncio
+from array import array
 from collections.abc import AsyncGenerator, AsyncIterator
 
 import pytest
 
-from agent.channels.base import Deliver
 from agent.channels.speech.pcm import RATE_HZ, Pcm
 from agent.channels.speech_settings import VoiceSettings
 from agent.channels.voice.alsa import BLOCK_S, Loudspeaker, Microphone
 from agent.channels.voice.channel import LATE_S, NAME, ROOM, RoomEquipment, VoiceChannel
 from agent.errors import ChannelUnavailable, MessageRefused, SpeechUnavailable
 from agent.messages import Attachment, Inbound, Outbound
-from agent.system.clock import Clock
 from agent.text.echo import OwnSpeech
 from tests.fakes.clock import SteppedClock
 from tests.waits import wait_until
 
+_HUSH = bytes(int(RATE_HZ * BLOCK_S) * 2)
+_LOUD = array("h", [*[9000] * 8, *[-9000] * 8] * (len(_HUSH) // 32)).tobytes()
+# A sentence, and the pause that ends it
+SENTENCE = [*[_LOUD] * 6, *[_HUSH] * 10]
 REMINDER = Outbound(7, NAME, ROOM, "Water the tomatoes.", "")
 
 
-class QuietMicrophone(Microphone):
-    """Hears nothing, until it is pulled out."""
+class PlayedMicrophone(Microphone):
+    """Hears what it is given, and then nothing until it is pulled out."""
 
     def __init__(self) -> None:
         super().__init__("default", {})
         self.is_gone = asyncio.Event()
+        self.heard = [_HUSH]
 
     async def blocks(self, silent_limit_s: float = 0) -> AsyncGenerator[bytes, None]:
-        yield bytes(int(RATE_HZ * BLOCK_S) * 2)
+        for block in self.heard:
+            yield block
         await self.is_gone.wait()
         raise ChannelUnavailable("the microphone is gone")
 
@@ -54,14 +59,19 @@ class TroubledLoudspeaker(Loudspeaker):
 class Equipment(RoomEquipment):
     """Devices of a room, and engines that say and hear nothing."""
 
-    def __init__(self) -> None:
-        self.ears = QuietMicrophone()
+    def __init__(self, clock: SteppedClock) -> None:
+        self._clock = clock
+        self.ears = PlayedMicrophone()
         self.mouth = TroubledLoudspeaker()
         self.is_mute = False
+        # What is written down, and how long that takes
+        self.written: list[str] = []
+        self.slowness_s = 0.0
         super().__init__(self.ears, self.mouth, self, self, None, OwnSpeech())  # type: ignore[arg-type]
 
     async def words(self, speech: Attachment) -> tuple[str, str]:
-        return "", "no words"
+        self._clock.advance(self.slowness_s)
+        return (self.written.pop(0), "") if self.written else ("", "no words")
 
     async def spoken(self, text: str) -> Pcm:
         if self.is_mute:
@@ -72,15 +82,15 @@ class Equipment(RoomEquipment):
 class House:
     """A voice channel that listens."""
 
-    def __init__(self, clock: Clock) -> None:
-        self.room = Equipment()
+    def __init__(self, clock: SteppedClock) -> None:
+        self.room = Equipment(clock)
         self.channel = VoiceChannel(self.room, VoiceSettings(), clock)
+        self.heard: list[str] = []
 
     async def listen(self) -> None:
-        async def nobody(_: Inbound) -> None:
-            raise AssertionError
+        async def deliver(inbound: Inbound) -> None:
+            self.heard.append(inbound.text)
 
-        deliver: Deliver = nobody
         await self.channel.listen(deliver)
 
 
@@ -149,3 +159,19 @@ async def test_it_stays_deaf_while_it_speaks_though_the_microphone_comes_back(
     assert house.channel.is_deaf
     house.room.mouth.may_end.set()
     await sending
+
+
+async def test_who_called_goes_on_in_time_however_slow_the_recogniser_is(
+    clock: SteppedClock,
+) -> None:
+    house = House(clock)
+    house.room.ears.heard = [*[_HUSH] * 10, *SENTENCE, *SENTENCE]
+    house.room.written = ["Barnacle?", "turn the led on"]
+    house.room.slowness_s = 10.0
+    listening = asyncio.ensure_future(house.listen())
+    try:
+        await wait_until(lambda: house.heard)
+        assert house.heard == ["turn the led on"]
+    finally:
+        listening.cancel()
+        await asyncio.wait([listening])

@@ -5,12 +5,8 @@ import pytest
 from agent.channels.voice.wake import ATTENTIVE_S, WakePhrase
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now_s = 100.0
-
-    def __call__(self) -> float:
-        return self.now_s
+def order_in(wake: WakePhrase, heard: str, begun_s: float = 100.0) -> str:
+    return wake.order_in(heard, begun_s, begun_s + 1)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +24,7 @@ class Clock:
     ],
 )
 def test_a_sentence_for_the_agent_begins_with_its_name(heard: str, order: str) -> None:
-    assert WakePhrase("barnacle", Clock()).order_in(heard) == order
+    assert order_in(WakePhrase("barnacle"), heard) == order
 
 
 @pytest.mark.parametrize(
@@ -48,29 +44,28 @@ def test_a_sentence_for_the_agent_begins_with_its_name(heard: str, order: str) -
 def test_no_space_need_follow_the_name_where_none_is_written(
     phrase: str, heard: str, order: str
 ) -> None:
-    assert WakePhrase(phrase, Clock()).order_in(heard) == order
+    assert order_in(WakePhrase(phrase), heard) == order
 
 
 def test_after_the_name_alone_the_next_sentence_is_for_it_and_only_that() -> None:
-    wake = WakePhrase("barnacle", Clock())
-    assert wake.order_in("Barnacle?") == ""
-    assert wake.order_in("turn the led on") == "turn the led on"
-    assert wake.order_in("turn the pump on") == ""
+    wake = WakePhrase("barnacle")
+    assert order_in(wake, "Barnacle?") == ""
+    assert order_in(wake, "turn the led on") == "turn the led on"
+    assert order_in(wake, "turn the pump on") == ""
 
 
 def test_it_does_not_wait_for_ever() -> None:
-    wake = WakePhrase("hey computer", clock := Clock())
-    assert wake.order_in("hey computer") == ""
-    clock.now_s += ATTENTIVE_S
-    assert wake.order_in("turn the led on") == ""
+    wake = WakePhrase("hey computer")
+    assert order_in(wake, "hey computer") == ""
+    assert order_in(wake, "turn the led on", 101 + ATTENTIVE_S) == ""
 
 
 def test_every_word_of_the_phrase_counts() -> None:
-    assert WakePhrase("computer v2", Clock()).order_in("computer, stop") == ""
-    assert WakePhrase("computer v2", Clock()).order_in("computer v2, stop") == "stop"
+    assert order_in(WakePhrase("computer v2"), "computer, stop") == ""
+    assert order_in(WakePhrase("computer v2"), "computer v2, stop") == "stop"
 
 
 def test_without_a_phrase_every_sentence_is_for_it_and_none_is_a_command() -> None:
-    wake = WakePhrase("", Clock())
-    assert wake.order_in("turn the led on") == "turn the led on"
-    assert wake.order_in(" /pair 7QK2M-X9D4T") == "pair 7QK2M-X9D4T"
+    wake = WakePhrase("")
+    assert order_in(wake, "turn the led on") == "turn the led on"
+    assert order_in(wake, " /pair 7QK2M-X9D4T") == "pair 7QK2M-X9D4T"
