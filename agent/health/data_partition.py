@@ -31,3 +31,11 @@ def unused_text(why: str) -> str:
         "conversation at the next start. In a quarter of an hour I restart normally; "
         "after that, `barnacle doctor` and the log say more."
     )
+
+
+def unkept_text(why: str) -> str:
+    """Return the refusal of what would be gone with the next start."""
+    return (
+        f"the data partition is not in use in this start ({why}), and nothing can be stored: try "
+        "again after the next start, which comes by itself in a quarter of an hour"
+    )

@@ -32,6 +32,8 @@ _USER = "barnacle"
 # An interpreter starts, under load, on a slow card
 _CODE_TIMEOUT_S = 120.0
 _MOUNTS = Path("/proc/self/mounts")
+# As agent/health/data_partition.py has it, which is loaded where it is there
+_ASIDE = Path("/run/barnacle-aside")
 # systemd reads the level at the beginning of a line
 _LEVELS = {logging.INFO: "<6>", logging.WARNING: "<4>", logging.ERROR: "<3>"}
 
@@ -71,7 +73,7 @@ def _boot() -> None:
     from agent.provision.card_restore import CardRestore  # noqa: PLC0415 - as above
 
     restore = CardRestore(FOLDER, _DATA_STATE, _restore_target).run
-    Provisioning(_firmware(), DEVICE, places, _sweep, restore).run()
+    Provisioning(_firmware(), DEVICE, places, _sweep, restore, _why_unused).run()
     _give_back(_DATA_STATE)
     _log.info("provision: host name set (name=%s)", device.name_machine(DEVICE))
     if country := device.country_kept(DEVICE):
@@ -102,7 +104,13 @@ def _restore_target() -> "RestoreTarget":
 def _pairing() -> None:
     from agent.provision.pairing_display import PairingDisplay  # noqa: PLC0415 - the other actions do not
 
-    PairingDisplay(_firmware(), DEVICE, STATE / "people.json", SCREENS, _open_code).run()
+    unkept = ""
+    if why := _why_unused():
+        from agent.health.data_partition import unkept_text  # noqa: PLC0415 - seldom
+
+        unkept = unkept_text(why)
+    people = STATE / "people.json"
+    PairingDisplay(_firmware(), DEVICE, people, SCREENS, _open_code, unkept=unkept).run()
 
 
 def _signal() -> None:
@@ -145,6 +153,15 @@ def _code() -> None:
     if doorway.people.owner() is None and (is_console or has_platform(chosen.channels)):
         known = sys.stdin.readline().strip()
         sys.stdout.write(doorway.codes.make(Invitation(role=PersonRole.OWNER.role), known) + "\n")
+
+
+def _why_unused() -> str:
+    """Return why memory stands in the place of the data partition; usually nothing."""
+    if not _ASIDE.exists():
+        return ""
+    from agent.health.data_partition import why_unused  # noqa: PLC0415 - seldom
+
+    return why_unused(_ASIDE)
 
 
 def _firmware() -> Firmware:

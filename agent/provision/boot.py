@@ -54,6 +54,7 @@ class Provisioning:
         places: made only where something is new.
         sweep: takes what deleted files still hold of secrets off the card.
         restore: restores a backup that lies on the card; is given the file's content.
+        unused: why memory stands in the place of the data partition; usually empty.
     """
 
     firmware: Firmware
@@ -61,6 +62,7 @@ class Provisioning:
     places: "Callable[[], ProvisionPaths]"
     sweep: Callable[[tuple[str, ...]], None] = field(default=lambda _secrets: None)
     restore: Callable[[bytes], bool] = field(default=lambda _content: False)
+    unused: Callable[[], str] = field(default=lambda: "")
 
     def run(self) -> bool:
         """Run the step; return true if all is well. The errors file and the log have the rest."""
@@ -84,8 +86,10 @@ class Provisioning:
         folder = self.firmware.folder
         content = card.read(folder / card.NAME)
         _refuse_misnamed(folder, content)
-        # First: what the file says besides replaces what the backup said
-        self.restore(content)
+        unused = self.unused()
+        if not unused:
+            # First: what the file says besides replaces what the backup said
+            self.restore(content)
         files = card.left_by_imager(folder)
         is_known = not content or _digest(content) == self._remembered()
         if not files and is_known and not self._is_unfinished():
@@ -97,7 +101,11 @@ class Provisioning:
         places = self.places()
         left, said = _both(lambda: imager.read_imager_files(files), lambda: _table(text))
         plan = settings_plan.planned(_with(left, said), card.NAME, places)
-        settings_plan.take(plan, places)
+        settings_plan.take(plan, places, may_be_forgotten=True)
+        if unused:
+            # What is wiped off the card now would be nowhere in the next start
+            _log.warning("provision: applied for this start, left on the card (reason=%s)", unused)
+            return
         clean = self._plan_to_wipe(content, text)
         self._wipe(content, clean, files)
         # From here on whatever differs from it was written by a person, stars with it

@@ -20,6 +20,7 @@ from agent.app.console.setup_lines import MAX_LINE_BYTES, SOCKET, SetupEnd, Setu
 from agent.channels.settings import ChannelsSettings
 from agent.cli.loop import run_in_loop
 from agent.errors import BarnacleError, ConfigRefused
+from agent.health.data_partition import unkept_text, why_unused
 from agent.providers.settings import ProviderSettings
 from agent.provision import settings_plan, wifi
 from agent.provision.key_proof import Proof, prove_platform, prove_provider
@@ -99,6 +100,8 @@ def converse(screen: LineScreen, config: Path | None, environ: Mapping[str, str]
         BarnacleError: nothing was written.
         EOFError: the person has left.
     """
+    if config is None and (why := why_unused()):
+        raise ConfigRefused(unkept_text(why))
     places = None if config is None else ProvisionPaths(config, environ=environ)
     before = {} if places is None else settings_plan.existing(places.config)
     questions = SetupQuestions(screen, _Asked(), before)

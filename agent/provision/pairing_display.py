@@ -42,6 +42,9 @@ plug in a cable, or write the Wi-Fi into barnacle.toml beside this file.
 _LATE = """\
 This device has no owner yet. Restart it to get a new code.
 """
+_UNKEPT = """\
+This start knows no owner, and lets nobody become one: {why}.
+"""
 
 
 class PairingDisplay(Struct, frozen=True):
@@ -52,6 +55,7 @@ class PairingDisplay(Struct, frozen=True):
         people: the file of the agent in which its owner stands.
         screens: devices and files that people without a network look at.
         open_code: makes a code count, the given one or a new one; empty where none is wanted.
+        unkept: why an owner would be forgotten with the next start; usually empty.
     """
 
     firmware: Firmware
@@ -61,9 +65,13 @@ class PairingDisplay(Struct, frozen=True):
     open_code: Callable[[str], str]
     sleep: Callable[[float], None] = time.sleep
     now_s: Callable[[], float] = time.monotonic
+    unkept: str = ""
 
     def run(self) -> None:
         """Show the code until there is an owner or the code expires."""
+        if self.unkept:
+            self._say_why_not()
+            return
         code = "" if has_owner(self.people) else self.open_code(self._remembered())
         if not code:
             self._forget()
@@ -83,6 +91,13 @@ class PairingDisplay(Struct, frozen=True):
                 self._show("This device has an owner now.\n")
                 return
         self._show(_LATE)
+
+    def _say_why_not(self) -> None:
+        """Show no code; the one on the card counts again in the next start."""
+        if not has_owner(self.people):
+            told = _UNKEPT.format(why=self.unkept)
+            self._show(told)
+            _log.warning("%s", told.strip())
 
     def _forget(self) -> None:
         (self.state / REMEMBERED).unlink(missing_ok=True)

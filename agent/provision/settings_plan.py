@@ -22,6 +22,7 @@ from agent.channels.credentials import find_secret, variable_of
 from agent.channels.platform import Platform, PlatformContext, check_gateway
 from agent.config import Secret, decode, load
 from agent.errors import ConfigRefused, StorageFull
+from agent.health.data_partition import unkept_text, why_unused
 from agent.net.http import HttpClient
 from agent.providers.credentials import chosen_service
 from agent.provision import device, wifi
@@ -84,6 +85,7 @@ class ProvisionPaths:
         connections: NetworkManager's; None where the network is not ours to set.
         device: None where the machine is not.
         environ: what an agent of one's own is told of secrets besides.
+        unused: why memory stands in the place of the data partition; usually empty.
     """
 
     config: Path
@@ -91,12 +93,15 @@ class ProvisionPaths:
     connections: Path | None = None
     device: Path | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    unused: str = ""
 
 
 def appliance() -> ProvisionPaths:
     """Return the paths of a flashed card."""
     credstore = Credstore(_CREDSTORE, _ENCRYPTED)
-    return ProvisionPaths(SYSTEM_CONFIG, credstore, _CONNECTIONS, device.DEVICE)
+    return ProvisionPaths(
+        SYSTEM_CONFIG, credstore, _CONNECTIONS, device.DEVICE, unused=why_unused()
+    )
 
 
 class Plan(Struct, frozen=True):
@@ -138,12 +143,17 @@ def planned(told: Table, name: str, places: ProvisionPaths, without: Place = ())
     return Plan(machine, merged, credentials, tuple(every))
 
 
-def take(plan: Plan, places: ProvisionPaths) -> None:
+def take(plan: Plan, places: ProvisionPaths, *, may_be_forgotten: bool = False) -> None:
     """Keep everything; safe to be done again where it was cut off.
+
+    Args:
+        may_be_forgotten: the caller does it again in the next start.
 
     Raises:
         StorageFull: some of it was not kept.
     """
+    if places.unused and not may_be_forgotten:
+        raise StorageFull(unkept_text(places.unused))
     if places.credstore is not None:
         for credential, value in plan.credentials.items():
             if value:

@@ -19,6 +19,8 @@ class Machine:
         self.credstore = root / "credstore"
         self.connections = root / "connections"
         self.swept: list[tuple[str, ...]] = []
+        # Why the data partition is not in use in this start
+        self.unused = ""
         for folder in (self.card, self.device, self.config.parent, self.connections):
             folder.mkdir(parents=True)
 
@@ -30,11 +32,23 @@ class Machine:
         return (self.card / name).read_bytes().decode()
 
     def places(self) -> ProvisionPaths:
-        return ProvisionPaths(self.config, Credstore(self.credstore), self.connections, self.device)
+        return ProvisionPaths(
+            self.config,
+            Credstore(self.credstore),
+            self.connections,
+            self.device,
+            unused=self.unused,
+        )
 
     def start(self, sweep: Callable[[tuple[str, ...]], None] | None = None) -> bool:
         firmware = Firmware(self.card, is_mounted=False)
-        return Provisioning(firmware, self.device, self.places, sweep or self.swept.append).run()
+        return Provisioning(
+            firmware,
+            self.device,
+            self.places,
+            sweep or self.swept.append,
+            unused=lambda: self.unused,
+        ).run()
 
     def errors(self) -> str:
         path = self.card / "barnacle-errors.txt"

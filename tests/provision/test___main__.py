@@ -10,6 +10,7 @@ import pytest
 from agent.access.people import PersonAccount
 from agent.access.roles import PersonRole
 from agent.app.access import AccessControl
+from agent.health import data_partition
 from agent.provision import __main__ as program
 from agent.provision.__main__ import main
 from agent.settings import Paths
@@ -119,6 +120,16 @@ def test_a_start_gives_the_agent_what_root_has_left_there(
     program._give_back(tmp_path)
     program._give_back(tmp_path / "missing")
     assert caplog.text.count("given back") == 1
+
+
+def test_a_start_knows_that_the_data_partition_is_not_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert program._ASIDE == data_partition.ASIDE
+    monkeypatch.setattr(program, "_ASIDE", tmp_path / "aside")
+    assert program._why_unused() == ""
+    (tmp_path / "aside").write_text("3 starts ended early\n")
+    assert program._why_unused() == "3 starts ended early"
 
 
 def test_a_start_with_nothing_new_loads_little(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,19 @@ def test_root_takes_the_answers_of_a_card_once(card: ProvisionPaths) -> None:
 def test_root_takes_nothing_that_no_question_was_about(card: ProvisionPaths, table: object) -> None:
     assert _taken(table, card) != ""
     assert not card.config.exists()
+
+
+def test_answers_that_would_be_gone_with_the_next_start_are_not_taken(
+    card: ProvisionPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    why = "3 starts ended early"
+    assert f"not in use in this start ({why})" in _taken(SERVICE, replace(card, unused=why))
+    assert not card.config.exists()
+    # Before the first question
+    monkeypatch.setattr(browser_setup, "why_unused", lambda: why)
+    screen = browser_setup.LineScreen(io.BytesIO(), io.BytesIO())
+    with pytest.raises(ConfigRefused, match="a quarter of an hour"):
+        browser_setup.converse(screen, None, {})
 
 
 def test_root_takes_nothing_over_a_file_with_a_mistake(card: ProvisionPaths) -> None:

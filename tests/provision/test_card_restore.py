@@ -45,7 +45,12 @@ class CardOfBackup:
         firmware = Firmware(card, is_mounted=False)
         kept = self.machine.device
         return Provisioning(
-            firmware, kept, self.machine.places, self.machine.swept.append, restore
+            firmware,
+            kept,
+            self.machine.places,
+            self.machine.swept.append,
+            restore,
+            lambda: self.machine.unused,
         ).run()
 
     def epoch(self) -> int:
@@ -175,3 +180,14 @@ def test_a_restore_that_was_cut_off_goes_on_and_is_not_done_again(
     assert card.start(), card.machine.errors()
     assert card.epoch() == 1
     assert (card.state / "workspace" / "IDENTITY.md").exists()
+
+
+def test_nothing_is_restored_or_asked_for_in_a_start_that_keeps_nothing(
+    card: CardOfBackup, tmp_path: Path
+) -> None:
+    card.put()
+    assert card.start()
+    (card.state / switching.MARK).rename(tmp_path / "mark")
+    card.machine.unused = "3 starts ended early"
+    assert card.start()
+    assert card.machine.errors() == ""

@@ -26,7 +26,7 @@ class Device:
         self.pairs_at_s = float("inf")
         self.seen: list[tuple[str, str]] = []
 
-    def start(self, *, has_platform: bool = True) -> None:
+    def start(self, *, has_platform: bool = True, unkept: str = "") -> None:
         firmware = Firmware(self.card, is_mounted=False)
 
         def open_code(known: str) -> str:
@@ -35,7 +35,7 @@ class Device:
 
         PairingDisplay(
             firmware, self.state, self.agent / "people.json", [self.screen], open_code,
-            self.wait, lambda: self.now_s,
+            self.wait, lambda: self.now_s, unkept,
         ).run()  # fmt: skip
 
     def wait(self, seconds: float) -> None:
@@ -122,3 +122,18 @@ def test_no_link_and_no_pipe_is_followed(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(real)
     assert not has_owner(tmp_path / "link")
     assert not has_owner(tmp_path / "nothing")
+
+
+def test_nobody_becomes_the_owner_of_a_start_that_is_forgotten(
+    device: Device, caplog: pytest.LogCaptureFixture
+) -> None:
+    device.start()
+    note = device.note()
+    asked = len(device.seen)
+    device.start(unkept="the data partition is not in use")
+    said = "lets nobody become one: the data partition is not in use."
+    assert said in device.screen.read_text()
+    assert said in caplog.text
+    assert "/pair" not in device.screen.read_text()
+    assert device.note() == note
+    assert len(device.seen) == asked
