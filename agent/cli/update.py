@@ -17,6 +17,7 @@ from pathlib import Path
 from agent.cli import exits
 from agent.cli.output import say, say_json
 from agent.errors import UpdateRefused
+from agent.health.data_partition import ASIDE, unkept_text, why_unused
 from agent.system.clock import SystemClock
 from agent.system.programs import run_program
 from agent.update import bootloader, probation
@@ -41,6 +42,7 @@ def run(arguments: Namespace) -> int:
     if arguments.what == "status":
         return _show(machine, trials.records, as_json=arguments.json)
     _refuse_unless_root(machine)
+    _refuse_unless_recorded(machine)
     if machine.root == Path("/"):
         bootloader.bring(machine.firmware)
     actions: dict[str, Callable[[], None]]
@@ -59,6 +61,12 @@ def run(arguments: Namespace) -> int:
 def _refuse_unless_root(machine: Machine) -> None:
     if machine.root == Path("/") and os.geteuid() != 0:
         raise UpdateRefused("this command needs root: sudo barnacle update ...")
+
+
+def _refuse_unless_recorded(machine: Machine) -> None:
+    """Refuse where the next start would know nothing of it, and call a half-written slot whole."""
+    if why := why_unused(machine.root / ASIDE.relative_to("/")):
+        raise UpdateRefused(unkept_text(why))
 
 
 def _show(machine: Machine, records: UpdateRecords, *, as_json: bool) -> int:

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -170,6 +171,34 @@ def test_what_cannot_be_done_is_one_sentence(
     assert said in err
     assert len(err.splitlines()) == 1
     assert restarts == []
+
+
+@pytest.mark.parametrize("word", ["", "try", "commit", "rollback"])
+def test_nothing_changes_where_the_next_start_would_not_know_of_it(
+    card: Card, say: Say, bundle: Path, restarts: list[str], word: str
+) -> None:
+    """An update that is cut leaves a slot that starts nothing, and a record that calls it whole."""
+    say(bundle)
+    card.start(is_trial=True)
+    say("commit")
+    restarts.clear()
+    records = card.machine().records
+    kept = records.rename(records.with_name("real"))
+    aside = card.root / "run/barnacle-aside"
+    aside.parent.mkdir()
+    aside.write_text("3 starts ended early\n")
+    newer = bundle.with_name("newer.update")
+    newer.write_bytes(card.bundle("0.3.0")[:-1])
+    status, _, err = say(word or newer)
+    assert status == exits.FAILED
+    assert "the data partition is not in use in this start (3 starts ended early)" in err
+    assert say("status")[0] == exits.OK
+    aside.unlink()
+    shutil.rmtree(records, ignore_errors=True)
+    kept.rename(records)
+    assert restarts == []
+    assert say("rollback")[0] == exits.OK
+    assert card.start() == Started("A", OLD)
 
 
 def test_elsewhere_it_says_how_this_machine_is_updated(
