@@ -28,6 +28,7 @@ ENABLED = (
     "barnacle-program-online.socket",
     "barnacle-board.socket",
 )
+UNITS = Path("systemd/system")
 MODEL_FILES = ("model.json", "model.ort", "tokenizer.json")
 JOURNAL = Path("systemd/journald.conf.d/barnacle.conf")
 # By folder of systemd/; below usr/lib on the card, below etc on a system of somebody else
@@ -68,7 +69,7 @@ def of_units(source: Path = SYSTEMD) -> dict[Path, Path]:
     for path in sorted(path for path in source.rglob("*") if path.is_file()):
         folder = path.relative_to(source).parts[0]
         if path.suffix in _UNIT_ENDINGS:
-            found[Path("systemd/system") / path.name] = path
+            found[UNITS / path.name] = path
         elif folder in _FOLDERS:
             found[Path(_FOLDERS[folder]) / path.name] = path
     return found
@@ -79,6 +80,16 @@ def kept(root: Path) -> list[Path]:
     secrets = [path for place in SECRETS for path in sorted((root / place).glob("barnacle.*"))]
     found = [root / place for place in (*STATE, SETTINGS)] + secrets
     return [path.relative_to(root) for path in found if path.exists()]
+
+
+def users(root: Path) -> list[str]:
+    """Return those of our users that the system has: an older version made fewer."""
+    try:
+        lines = (root / "etc/passwd").read_text(errors="replace").splitlines()
+    except FileNotFoundError:
+        return []
+    there = {line.partition(":")[0] for line in lines}
+    return [user for user in USERS if user in there]
 
 
 def copy(path: Path, place: Path) -> None:

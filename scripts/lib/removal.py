@@ -28,14 +28,20 @@ class Removal:
         ]
         if purge:
             kept = places.kept(self._root)
-            title = f"remove {', '.join(f'/{place}' for place in kept)} and the users"
-            changes.append(Change(title, lambda: not kept, self._purge, is_quick=True))
+            title = f"remove {', '.join([*(f'/{place}' for place in kept), 'the users'])}"
+            is_done = not kept and not places.users(self._root)
+            changes.append(Change(title, lambda: is_done, self._purge, is_quick=True))
         return changes
 
     def _stop(self) -> None:
+        """Stop what the owner has enabled besides as well; systemd refuses units without a file."""
+        folder = self._root / "etc" / places.UNITS
+        units = sorted(path.name for path in self._files if path.parent == folder and path.exists())
+        if not units:
+            return
         if self._manager.runs:
-            self._manager.stop()
-        self._manager.disable()
+            self._manager.stop(units)
+        self._manager.disable(units)
 
     def _remove(self) -> None:
         for path in self._files:

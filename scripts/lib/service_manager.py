@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from scripts.lib import places
@@ -33,8 +34,9 @@ class ServiceManager:
     def enable(self) -> None:
         self._run("enable the service", "systemctl", "--quiet", "enable", *places.ENABLED)
 
-    def disable(self) -> None:
-        self._run("disable the service", "systemctl", "--quiet", "disable", *places.ENABLED)
+    def disable(self, units: Sequence[str]) -> None:
+        """Undo what enabled them, a person too."""
+        self._run("disable the service", "systemctl", "--quiet", "disable", *units)
 
     def is_enabled(self) -> bool:
         wanted = self._root / "etc/systemd/system/multi-user.target.wants"
@@ -71,14 +73,17 @@ class ServiceManager:
             self._told("stop", _SERVICE)
             raise StepFailed(f"{self._journal()}\n{err}") from err
 
-    def stop(self) -> None:
-        self._run("stop the service", "systemctl", "stop", *places.ENABLED)
+    def stop(self, units: Sequence[str]) -> None:
+        """Stop them, and every instance of a template; sockets first, which would start others."""
+        running = (unit.replace("@.", "@*.") for unit in units)
+        in_order = sorted(running, key=lambda unit: not unit.endswith(".socket"))
+        self._run("stop the service", "systemctl", "stop", *in_order)
 
     def forget(self) -> None:
         self._run("read the units", "systemctl", "daemon-reload")
 
     def remove_users(self) -> None:
-        for user in places.USERS:
+        for user in places.users(self._root):
             self._run(f"remove the user {user}", "userdel", user)
 
     def _run(self, title: str, program: str, *arguments: str | Path) -> None:

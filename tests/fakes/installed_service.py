@@ -1,5 +1,6 @@
 """systemd as the installer asks it, without one that runs; faults are in the names."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from scripts.lib import places
@@ -14,6 +15,7 @@ class ObedientManager:
     def __init__(self, root: Path) -> None:
         self._root = root
         self.started: list[str] = []
+        self.stopped: list[str] = []
         self.enabled = False
 
     @property
@@ -27,8 +29,8 @@ class ObedientManager:
     def enable(self) -> None:
         self.enabled = True
 
-    def disable(self) -> None:
-        self.enabled = False
+    def disable(self, units: Sequence[str]) -> None:
+        self.enabled = self.enabled and places.ENABLED[0] not in units
 
     def is_enabled(self) -> bool:
         return self.enabled
@@ -39,8 +41,9 @@ class ObedientManager:
     def restart(self) -> None:
         self.started.append(self.used)
 
-    def stop(self) -> None:
+    def stop(self, units: Sequence[str]) -> None:
         self.started.append("")
+        self.stopped = [*units]
 
     def forget(self) -> None:
         pass

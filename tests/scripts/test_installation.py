@@ -200,5 +200,53 @@ def test_systemds_own_programs_accept_what_is_made(root: Path) -> None:
     assert told.stdout.split() == ["enabled"] * len(places.ENABLED)
     group = (root / "etc/barnacle/barnacle.toml").stat().st_gid
     assert f"barnacle:x:{group}:" in (root / "etc/group").read_text().replace("!*", "x")
+    # Its owner has enabled these, as the guides say
+    by_hand = ["barnacle-console.socket", "barnacle-browser.socket", "barnacle-signal.service"]
+    subprocess.run(["systemctl", f"--root={root}", "--quiet", "enable", *by_hand], check=True)
     assert changes.carry_out(Removal(root, manager).changes(purge=False))
-    assert not wanted.is_symlink()
+    links = (path for path in (root / "etc/systemd").rglob("*") if path.is_symlink())
+    assert list(links) == []
+
+
+def test_a_removal_stops_the_units_that_are_there_and_no_others(
+    root: Path, install: Install
+) -> None:
+    manager = ObedientManager(root)
+    install(manager)
+    # The version that is installed does not have it yet
+    (root / UNIT.with_name("barnacle-browser.socket")).unlink()
+    changes.carry_out(Removal(root, manager).changes(purge=False))
+    names = {path.name for path in places.SYSTEMD.glob("barnacle*")}
+    assert set(manager.stopped) == names - {"barnacle-browser.socket"}
+
+
+def test_instances_of_templates_are_stopped_and_sockets_before_what_they_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "told"
+    program = tmp_path / "systemctl"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >>{told}\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    manager = ServiceManager(Path("/"), Progress(tmp_path / "logs"))
+    manager.stop(["a.service", "b@.service", "c.socket"])
+    assert told.read_text().split() == ["stop", "c.socket", "a.service", "b@*.service"]
+
+
+def test_a_purge_removes_the_users_that_are_there_also_when_the_files_are_gone(
+    root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As userdel does it: a user that an older version never made is an error to it."""
+    (root / "etc/passwd").write_text("root:x:0:\nbarnacle:x:900:\nbarnacle-mcp:x:902:\n")
+    program = tmp_path / "bin/userdel"
+    program.parent.mkdir()
+    program.write_text(
+        '#!/bin/sh\ngrep -q "^$2:" etc/passwd || exit 6\nsed -i "/^$2:/d" etc/passwd\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    monkeypatch.chdir(root)
+    manager = ServiceManager(root, Progress(root / "logs"))
+    assert changes.carry_out(Removal(root, manager).changes(purge=True))
+    assert (root / "etc/passwd").read_text() == "root:x:0:\n"
+    assert not changes.carry_out(Removal(root, manager).changes(purge=True))
