@@ -14,6 +14,7 @@ _JOURNAL_LINES = "15"
 _UDEV = Path("/run/udev/control")
 _SUBSYSTEMS = [f"--subsystem-match={name}" for name in ("tty", "gpio", "i2c-dev")]
 _SERVICE = places.ENABLED[0]
+_CONSOLE = "barnacle-console.service"
 
 
 class ServiceManager:
@@ -72,6 +73,8 @@ class ServiceManager:
         except StepFailed as err:
             self._told("stop", _SERVICE)
             raise StepFailed(f"{self._journal()}\n{err}") from err
+        # It reads its pages when they are asked for, and the folder that it started from goes
+        self._told("try-restart", _CONSOLE)
 
     def stop(self, units: Sequence[str]) -> None:
         """Stop them, and every instance of a template; sockets first, which would start others."""

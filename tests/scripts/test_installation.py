@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.lib import changes, places, stamps, version
+from scripts.lib import changes, places, service_manager, stamps, version
 from scripts.lib.installation import Installation
 from scripts.lib.progress import Progress, StepFailed
 from scripts.lib.removal import Removal
@@ -220,17 +220,36 @@ def test_a_removal_stops_the_units_that_are_there_and_no_others(
     assert set(manager.stopped) == names - {"barnacle-browser.socket"}
 
 
-def test_instances_of_templates_are_stopped_and_sockets_before_what_they_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def systemctl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file in which each call of `systemctl` is a line."""
     told = tmp_path / "told"
-    program = tmp_path / "systemctl"
-    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >>{told}\n')
+    program = tmp_path / "bin/systemctl"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\necho "$@" >>{told}\n')
     program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    monkeypatch.setattr(service_manager, "_UDEV", tmp_path / "none")
+    return told
+
+
+def test_instances_of_templates_are_stopped_and_sockets_before_what_they_start(
+    tmp_path: Path, systemctl: Path
+) -> None:
     manager = ServiceManager(Path("/"), Progress(tmp_path / "logs"))
     manager.stop(["a.service", "b@.service", "c.socket"])
-    assert told.read_text().split() == ["stop", "c.socket", "a.service", "b@*.service"]
+    assert systemctl.read_text() == "stop c.socket a.service b@*.service\n"
+
+
+def test_a_console_that_runs_begins_anew_with_the_new_version(
+    tmp_path: Path, systemctl: Path
+) -> None:
+    """Its pages and words are read when somebody asks for them, and the old folder goes."""
+    ServiceManager(Path("/"), Progress(tmp_path / "logs")).restart()
+    assert systemctl.read_text().splitlines()[-2:] == [
+        "restart barnacle.service",
+        "try-restart barnacle-console.service",
+    ]
 
 
 def test_a_purge_removes_the_users_that_are_there_also_when_the_files_are_gone(
