@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.cli import exits
 from image.lib import layout, ramdisk
 from image.lib.system_tree import OVERLAY
 
@@ -84,10 +85,11 @@ class Machine:
         script.write_text(ramdisk.data_partition())
         return self._run(["/bin/sh", script], DATA_PARTITION_ROOT=self.root, rootmnt=self.system)
 
-    def agent_is_ready(self, ready: str = "true") -> None:
+    def agent_is_ready(self, ready: str = "true", status: int = 1) -> None:
         script = self.root / "started"
         script.write_text(layout.filled_in((PROGRAMS / "started").read_text()))
-        self._run(["/bin/sh", script], STARTED_ROOT=self.root, STARTED_READY=ready)
+        told = {"STARTED_READY": ready, "STARTED_STATUS": f"echo {status}"}
+        self._run(["/bin/sh", script], STARTED_ROOT=self.root, **told)
 
     @property
     def data(self) -> Path:
@@ -225,6 +227,15 @@ def test_an_agent_that_is_not_ready_ends_nothing(machine: Machine) -> None:
     machine.start()
     machine.agent_is_ready("false")
     assert machine.early_ends == b"barnacle-starts 1"
+
+
+def test_a_configuration_that_is_refused_is_no_start_that_ended_early(machine: Machine) -> None:
+    """Whoever corrects it would correct a copy in memory, in every start that follows."""
+    for _ in range(5):
+        machine.start()
+        assert machine.aside == ""
+        machine.agent_is_ready("false", exits.USAGE)
+        assert machine.early_ends == b"barnacle-starts 0"
 
 
 def test_a_count_of_none_is_not_written_again(machine: Machine) -> None:
