@@ -30,6 +30,9 @@ MAX_HEADERS_BYTES = 16 * 1024
 # Methods that change nothing
 _SAFE = frozenset({"GET", "HEAD"})
 _FORM = b"application/x-www-form-urlencoded"
+_LOCAL = ".local"
+# systemd-resolved's `barnacle11.local`, and avahi's `barnacle-2.local`
+_NUMBER = re.compile(r"(?<=[a-z0-9])-?(?<![0-9])[0-9]{1,4}\.local\Z")
 _PORT = re.compile(r"^(?P<host>\[[0-9a-fA-F:.]+\]|[^:\[\]@/\s]+)(?::(?P<port>[0-9]{1,5}))?\Z")
 # A page and its parts at once, then a person's pace; a tab that is open asks nothing by itself
 BURST = 60.0
@@ -102,11 +105,18 @@ def is_own_host(host: str, hosts: Collection[str]) -> bool:
     name = found["host"].lower().rstrip(".").strip("[]")
     if name == "localhost" or name in hosts:
         return True
+    if name.endswith(_LOCAL):
+        return _unnumbered(name) in map(_unnumbered, hosts)
     try:
         ipaddress.ip_address(name)
     except ValueError:
         return False
     return True
+
+
+def _unnumbered(name: str) -> str:
+    """Return a local name without the number that the second device of a name is given."""
+    return _NUMBER.sub(_LOCAL, name)
 
 
 def cookie(head: RequestHead, name: str) -> str:

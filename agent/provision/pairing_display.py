@@ -38,6 +38,9 @@ the same network, or send the line to the device's bot in a private chat:
 
 The code works once, within 15 minutes after each start of the device. Without a network yet:
 plug in a cable, or write the Wi-Fi into barnacle.toml beside this file.
+
+If another device in the network is called {machine} too, that page may be the other one's: first
+write a name of its own for this one (hostname = "...") into barnacle.toml, and restart it.
 """
 _LATE = """\
 This device has no owner yet. Restart it to get a new code.

@@ -12,7 +12,7 @@ from agent.console.guards import (
     is_own_host,
 )
 
-HOSTS = frozenset({"greenhouse", "greenhouse.local"})
+HOSTS = frozenset({"greenhouse", "greenhouse.local", "pi3.local", "greenhouse.example"})
 TOKEN = "A" * 43
 
 
@@ -27,6 +27,8 @@ def head(method: str = "GET", **headers: str) -> RequestHead:
     [
         *("greenhouse.local", "Greenhouse.LOCAL:8476", "greenhouse", "localhost", "localhost:80"),
         *("192.168.1.7", "192.168.1.7:8476", "[fd00::7]", "[fd00::7]:8476", "greenhouse.local."),
+        # What the second of two is called by systemd-resolved, and by avahi
+        *("greenhouse11.local", "Greenhouse-2.local:80", "pi7.local"),
     ],
 )
 def test_a_console_is_called_by_its_names_and_by_numbers(host: str) -> None:
@@ -39,6 +41,8 @@ def test_a_console_is_called_by_its_names_and_by_numbers(host: str) -> None:
         *("evil.example", "greenhouse.local.evil.example", "", "a b", "user@greenhouse.local"),
         *("greenhouse.local:80:80", "localhost.evil.example", "[::1", "192.168.1.7.evil.example"),
         *("greenhouse.local/", "0x7f.1", "127.1", "greenhouse.local:999999"),
+        *("greenhouse2", "greenhouse2.local.evil.example", "2.local", "greenhouse2.example"),
+        *("greenhouse-.local", "greenhouse12345.local"),
     ],
 )
 def test_a_name_of_somebody_else_leads_nowhere(host: str) -> None:

@@ -1,4 +1,5 @@
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,7 @@ def test_the_code_is_shown_until_somebody_is_the_owner(
     device.start()
     note, screen = device.seen[0]
     assert "/pair " in note
+    assert f"is called {socket.gethostname()} too" in note
     assert note.replace("\r\n", "\n") == screen.removesuffix("\n")
     assert "/pair " in caplog.text
     assert device.now_s <= 60.0 + LOOK_EVERY_S
