@@ -107,7 +107,7 @@ class Provisioning:
             _log.warning("provision: applied for this start, left on the card (reason=%s)", unused)
             return
         clean = self._plan_to_wipe(content, text)
-        self._wipe(content, clean, files)
+        clean = self._wipe(content, clean, files)
         # From here on whatever differs from it was written by a person, stars with it
         (self.state / WIPING).replace(self.state / SWEEPING)
         sync_folder(self.state)
@@ -141,20 +141,23 @@ class Provisioning:
         except FileNotFoundError:
             return content, files
         if card.is_half_wiped(content, clean):
-            self._wipe(content, clean, files)
-            return clean, ()
+            return self._wipe(content, clean, files), ()
         # A person has written a new file meanwhile
         return content, files
 
-    def _wipe(self, content: bytes, clean: bytes, files: tuple[Path, ...]) -> None:
-        """Leave no secret on the card."""
+    def _wipe(self, content: bytes, clean: bytes, files: tuple[Path, ...]) -> bytes:
+        """Leave no secret on the card; return the file's content then."""
         if clean == content and not files:
-            return
+            return clean
+        path = self.firmware.folder / card.NAME
         with self.firmware.writable():
             if clean != content:
-                card.in_place(self.firmware.folder / card.NAME, clean)
-            for path in files:
-                card.erase(path)
+                # A remark about the stars makes it longer, and the card may be full
+                card.in_place(path, clean, len(content))
+                clean = card.read(path)
+            for one in files:
+                card.erase(one)
+        return clean
 
     def _complain(self, problems: str, explanation: str) -> None:
         for line in problems.splitlines():

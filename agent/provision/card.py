@@ -3,6 +3,7 @@
 A file system of a card has no owners and no journal: what is overwritten in place is gone.
 """
 
+import errno
 import os
 from pathlib import Path
 
@@ -95,16 +96,25 @@ def erase(path: Path) -> None:
     sync_folder(path.parent)
 
 
-def in_place(path: Path, content: bytes) -> None:
+def in_place(path: Path, content: bytes, needed: int | None = None) -> None:
     """Write over the file from its beginning, without giving any of its blocks away.
 
     So nothing of a secret is left anywhere; a rename could leave two names for the same blocks.
+
+    Args:
+        needed: of so many bytes a full card keeps no more; otherwise all are needed.
     """
     handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
         written = 0
         while written < len(content):
-            written += os.pwrite(handle, content[written:], written)
+            try:
+                written += os.pwrite(handle, content[written:], written)
+            except OSError as err:
+                if needed is None or written < needed or err.errno != errno.ENOSPC:
+                    raise
+                os.ftruncate(handle, needed)
+                break
         os.fsync(handle)
     finally:
         os.close(handle)

@@ -1,6 +1,8 @@
 """A start with files on the card, as a person or Raspberry Pi Imager leaves them there."""
 
+import errno
 import logging
+import os
 import stat
 import tomllib
 from pathlib import Path
@@ -304,3 +306,24 @@ def test_no_card_is_no_mistake(machine: Machine) -> None:
 
 def _template() -> str:
     return (ROOT / "image/barnacle.toml").read_text()
+
+
+def test_a_card_without_room_for_the_remark_is_taken_over_all_the_same(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.write(WHOLE)
+    room, pwrite = len(WHOLE.encode()) + 20, os.pwrite
+
+    def write(handle: int, content: bytes, at: int) -> int:
+        if at >= room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return pwrite(handle, content[: room - at], at)
+
+    monkeypatch.setattr(os, "pwrite", write)
+    assert machine.start()
+    assert len(machine.read().encode()) == len(WHOLE.encode())
+    assert KEY not in machine.read()
+    # What deleted files still hold of the secrets is looked for, too, and it is done once
+    assert len(machine.swept) == 1
+    assert machine.start()
+    assert len(machine.swept) == 1
