@@ -12,8 +12,10 @@ from scripts.lib import places
 
 _IMAGE = recipe.IMAGE
 _NAME = re.compile(rf"[a-z0-9][a-z0-9+.-]+(?:/{recipe.BACKPORTS})?")
-# Without these there is no appliance
+# Without these there is no appliance. The last one has the names of time zones that browsers and
+# Windows still use: Asia/Calcutta, Europe/Kiev, US/Pacific
 _NEEDED = frozenset({"systemd", "linux-image-arm64", "raspi-firmware", "python3", "e2fsprogs"})
+_NEEDED |= {"tzdata-legacy"}
 # Written with gaps, so that this file does not find itself
 _HOSTS = re.compile(r"(?:debian|pypi|pythonhosted|npmjs|ubuntu)\.(?:org|com|net)\b")
 # Where a partition may start: a multiple of what cards erase at once

@@ -10,7 +10,7 @@ import pytest
 from image.lib import check, layout, ramdisk, recipe
 from scripts.lib import locks
 
-GOOD = "systemd\nlinux-image-arm64\nraspi-firmware\npython3\ne2fsprogs\n"
+GOOD = "systemd\nlinux-image-arm64\nraspi-firmware\npython3\ne2fsprogs\ntzdata-legacy\n"
 
 
 def test_the_recipe_has_no_problem() -> None:
@@ -23,6 +23,7 @@ def test_the_recipe_has_no_problem() -> None:
         (GOOD + "less\nless # again\n", "packages: less twice"),
         (GOOD + "two words\n", "packages: 'two words' is no name"),
         (GOOD.replace("e2fsprogs", ""), "packages: e2fsprogs is missing"),
+        (GOOD.replace("tzdata-legacy", "tzdata"), "packages: tzdata-legacy is missing"),
     ],
 )
 def test_a_bad_package_list_is_named(text: str, problem: str) -> None:
