@@ -4,6 +4,7 @@ Light to import: values alone. A key that is not said leaves what the device has
 """
 
 import re
+from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta
@@ -11,6 +12,8 @@ from msgspec import Meta
 from agent.config import ConfigSection, Secret
 from agent.settings import Settings
 
+# Of the package tzdata; it has every country of wireless-regdb, which the kernel reads
+_COUNTRIES = Path("/usr/share/zoneinfo/iso3166.tab")
 # What standards allow of a network's name, in bytes
 MAX_SSID_BYTES = 32
 # A passphrase, or the 64 hexadecimal digits that it is turned into
@@ -78,6 +81,11 @@ class WifiSettings(ConfigSection, frozen=True, kw_only=True):
     hidden: bool = False
 
     def __post_init__(self) -> None:
+        if self.country and not _is_country(self.country):
+            raise ValueError(
+                "country must be the two letters of ISO 3166, such as DE, US, or GB for the United "
+                f"Kingdom, not {self.country!r}: the radio knows no other"
+            )
         is_country_alone = self.country and not (self.ssid or self.password or self.hidden)
         if not (is_country_alone or 1 <= len(self.ssid.encode()) <= MAX_SSID_BYTES):
             raise ValueError(f"ssid must be the network's name, of 1 to {MAX_SSID_BYTES} bytes")
@@ -126,6 +134,15 @@ class CardSettings(Settings, frozen=True, kw_only=True):
 
 # Tables of the card that are not the agent's
 MACHINE_TABLES = tuple(MachineSettings.__struct_fields__)
+
+
+def _is_country(code: str) -> bool:
+    """Return true if time zones know it; where their list is missing every country counts."""
+    try:
+        lines = _COUNTRIES.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return True
+    return code in {line.partition("\t")[0] for line in lines}
 
 
 def _is_zone(name: str) -> bool:

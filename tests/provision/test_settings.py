@@ -28,6 +28,8 @@ def test_the_agents_own_keys_may_stand_beside_the_machines() -> None:
         ('[device]\nlocale = "de"\n', "such as de_DE.UTF-8"),
         ('[wifi]\nssid = "ääääääääääääääääääää"\n', "of 1 to 32 bytes"),
         ('[wifi]\nssid = "a"\ncountry = "de"\n', "two capital letters"),
+        ('[wifi]\nssid = "a"\ncountry = "UK"\n', "GB for the United Kingdom"),
+        ('[wifi]\ncountry = "EU"\n', "GB for the United Kingdom"),
         ('[wifi]\nssid = "a"\npassword = "pässwörter"\n', "plain characters"),
         ('[ssh]\nkeys = ["ssh-ed25519 AAAA"]\n', "one line of a .pub file"),
         ('[ssh]\nkeys = ["command=\\"reboot\\" ssh-rsa AAAA"]\n', "one line of a .pub file"),
