@@ -85,19 +85,21 @@ def note_letter(firmware: Path, slot: str) -> None:
     except OSError as err:
         _log.warning("update: cannot name the previous version, the new one has to (error=%s)", err)
         return
-    line = path.read_bytes().rstrip()
+    # A trial may be asked for again
+    line = _NOTED.sub(b"", path.read_bytes()).rstrip()
     write_file(path, line + f" {_NOTE.decode()}{place}\n".encode())
 
 
 def forget_letter(firmware: Path, slot: str) -> None:
     """No start of the slot gives way any more by itself; written in its place, like the letter."""
-    content = (firmware / slot / COMMAND_LINE).read_bytes()
-    found = _NOTED.search(content)
-    if found is None:
+    path = firmware / slot / COMMAND_LINE
+    notes = list(_NOTED.finditer(path.read_bytes()))
+    if not notes:
         return
-    handle = os.open(firmware / slot / COMMAND_LINE, os.O_RDWR | os.O_CLOEXEC)
+    handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
-        os.pwrite(handle, b" " * len(found[0]), found.start())
+        for note in notes:
+            os.pwrite(handle, b" " * len(note[0]), note.start())
         os.fsync(handle)
     finally:
         os.close(handle)

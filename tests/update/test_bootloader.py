@@ -92,3 +92,20 @@ def test_the_note_of_the_letter_is_added_and_taken_away_in_its_place(
     assert line.read_text().split() == ["root=PARTUUID=x", "barnacle.slot=B"]
     assert line.stat().st_size == size_bytes
     assert not bootloader.is_noted(firmware, "B")
+
+
+def test_a_trial_that_is_asked_for_again_has_one_note_still(
+    firmware: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that stayed would name the version before again in every start of the kept one."""
+    monkeypatch.setattr(bootloader, "_place_on_partition", lambda _path, at: 512 + at)
+    line = firmware / "B/cmdline.txt"
+    line.parent.mkdir()
+    line.write_text("root=PARTUUID=x barnacle.slot=B\n")
+    for _ in range(3):
+        bootloader.note_letter(firmware, "B")
+    assert line.read_text().count("barnacle.switch=") == 1
+    # Those of an earlier version
+    line.write_text("barnacle.slot=B barnacle.switch=1 barnacle.switch=22\n")
+    bootloader.forget_letter(firmware, "B")
+    assert line.read_text().split() == ["barnacle.slot=B"]
