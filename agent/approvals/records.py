@@ -9,7 +9,7 @@ import contextlib
 import json
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from contextvars import ContextVar
 
 from msgspec import Struct, field
@@ -44,6 +44,34 @@ def texts_of(arguments: Arguments) -> dict[str, str]:
     }
 
 
+def parts_of(arguments: Arguments) -> dict[str, set[str]]:
+    """Return what stands in lists and tables of the arguments, by name, as the rules see it.
+
+    An item has the name of its list, and that in the singular: `paths` holds what is a `path`.
+    """
+    found: dict[str, set[str]] = {}
+    for name, value in arguments.by_name().items():
+        if isinstance(value, list | tuple | Mapping):
+            _gather(name, value, found)
+    return found
+
+
+def _gather(name: str, value: object, found: dict[str, set[str]]) -> None:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            _gather(key, inner, found)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            _gather(name, inner, found)
+    else:
+        # Few calls have lists, and no start
+        from agent.security.spelling import spelled_argument  # noqa: PLC0415
+
+        told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for called in {name, name.removesuffix("s")}:
+            found.setdefault(called, set()).add(spelled_argument(called, told))
+
+
 async def nothing_foreseen() -> Forecast | None:
     """Foresee nothing."""
     return None
@@ -55,6 +83,7 @@ class CallCircumstances(Struct, frozen=True):
     Args:
         source: where the least trusted text of the turn came from.
         arguments: as the tool understood them, top level only.
+        parts: what stands in lists and tables of them.
         reach: how far the data goes that the call shows.
         foresee: finds out what would come of it, for whoever is asked.
         holds_secret: one of the agent's own secrets stands in the arguments.
@@ -78,6 +107,7 @@ class CallCircumstances(Struct, frozen=True):
     reach: DataReach = FREE
     is_spoken: bool = False
     foresee: Foresee = nothing_foreseen
+    parts: Mapping[str, Collection[str]] = field(default_factory=dict)
 
 
 class CallCase(Struct, frozen=True):
@@ -95,7 +125,8 @@ class CallCase(Struct, frozen=True):
 
     @property
     def as_call(self) -> GateCall:
-        return GateCall(self.call.name, self.effect, self.circumstances.arguments)
+        around = self.circumstances
+        return GateCall(self.call.name, self.effect, around.arguments, around.parts)
 
 
 class AuditReceipt(Struct, frozen=True):

@@ -10,7 +10,7 @@ from argparse import Namespace
 import msgspec
 
 from agent.approvals import effect_counts
-from agent.approvals.records import texts_of
+from agent.approvals.records import parts_of, texts_of
 from agent.cli import configuration, exits
 from agent.cli.output import say_json, say_table
 from agent.errors import BadArguments
@@ -109,7 +109,7 @@ def _call(arguments: Namespace, settings: Settings, paths: Paths) -> GateCall:
         return GateCall(arguments.tool, Effect(arguments.effect), written)
     tool = asyncio.run(_tool(arguments.tool, settings, paths))
     parsed = _parsed(tool, written)
-    return GateCall(tool.name, tool.effect_of(parsed), texts_of(parsed))
+    return GateCall(tool.name, tool.effect_of(parsed), texts_of(parsed), parts_of(parsed))
 
 
 def _parsed(tool: AnyTool, written: dict[str, str]) -> Arguments:

@@ -5,7 +5,7 @@ turn, at the owner's policy, and at what was done already. It knows nothing else
 """
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from msgspec import Struct, field
 
@@ -41,11 +41,21 @@ class Decision(Struct, frozen=True):
 
 
 class GateCall(Struct, frozen=True):
-    """A call to decide: the tool, its effect, and its arguments as text."""
+    """A call to decide: the tool, its effect, and its arguments as text.
+
+    Args:
+        within: what stands in lists and tables of the arguments, by the names that it has there.
+    """
 
     tool: str
     effect: Effect
     arguments: Mapping[str, str] = field(default_factory=dict)
+    within: Mapping[str, Collection[str]] = field(default_factory=dict)
+
+    def told(self, argument: str) -> list[str]:
+        """Return all that the call says under this name, at any depth."""
+        whole = [self.arguments[argument]] if argument in self.arguments else []
+        return [*whole, *self.within.get(argument, ())]
 
 
 class ActLimits(Struct, frozen=True):
@@ -72,10 +82,20 @@ class PolicyRule(Struct, frozen=True):
     limits: ActLimits = ActLimits()
 
     def covers(self, call: GateCall) -> bool:
+        """Return true if this is such a call.
+
+        One of several things is enough for a refusal, a question and a limit. What is allowed is
+        allowed as a whole.
+        """
         return _matches(self.tool, call.tool) and all(
-            name in call.arguments and _matches(pattern, call.arguments[name])
+            any(_matches(pattern, text) for text in self._compared(call, name))
             for name, pattern in self.where.items()
         )
+
+    def _compared(self, call: GateCall, name: str) -> list[str]:
+        if self.verdict is Verdict.ALLOW:
+            return [call.arguments[name]] if name in call.arguments else []
+        return call.told(name)
 
 
 class Policy(Struct, frozen=True):

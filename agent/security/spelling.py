@@ -20,7 +20,8 @@ _URL_ENDS = ("url", "uri", "href", "link")
 
 def spelled_argument(name: str, told: str) -> str:
     """Return the argument of this name in the one spelling; what is neither stays as it is."""
-    known = name.lower()
+    # A list of them is called so in the plural
+    known = name.lower().removesuffix("s")
     is_named_path = known.endswith(_PATH_ENDS)
     if known.endswith(_URL_ENDS) or (is_named_path and "://" in told):
         return spelled_alike(told)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agent.approvals.gate import Gate
-from agent.approvals.records import CallCircumstances, texts_of
+from agent.approvals.records import CallCircumstances, parts_of, texts_of
 from agent.errors import BadArguments, ContextOverflow, ProviderError
 from agent.messages import ChatMessage, Effect, ToolCall, ToolResult
 from agent.passage import Passage, Provenance, echo
@@ -383,4 +383,5 @@ def _circumstances(
         reach=reach_of(tool, arguments, context),
         is_spoken=context.is_spoken,
         foresee=partial(tool.foresee, arguments),
+        parts=parts_of(arguments),
     )

@@ -3,6 +3,7 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from agent.messages import Effect, Provenance
 from agent.security.policy import (
@@ -170,6 +171,20 @@ class TestRules:
     )
     def test_what_it_covers(self, tool: str, where: dict[str, str], covers: bool) -> None:  # noqa: FBT001 - a case of a table
         assert PolicyRule("mine", tool, where).covers(PUMP_ON) is covers
+
+    def test_one_of_several_things_is_refused_and_asked_but_all_are_allowed(self) -> None:
+        both = GateCall("mcp_files_read", Effect.NETWORK, {"paths": '["a/b", "c"]'})
+        both = replace(both, within={"path": ("a/b", "c")})
+        for where, covers in (
+            ({"path": "a/*"}, True),
+            ({"path": "c"}, True),
+            ({"path": "a/*", "paths": '["a/b", "c"]'}, True),
+            ({"path": "b"}, False),
+            ({"paths": "a/*"}, False),
+        ):
+            for verdict in (DENY, ASK, None):
+                assert PolicyRule("r", "mcp_*", where, verdict).covers(both) is covers
+            assert not PolicyRule("r", "mcp_*", {"path": "*"} | where, ALLOW).covers(both)
 
     def test_the_policy_knows_which_arguments_its_rules_compare(self) -> None:
         policy = Policy(SUPERVISED, (PolicyRule("r", "*"), PolicyRule("p", "*", {"pin": "led"})))

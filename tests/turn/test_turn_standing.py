@@ -9,7 +9,7 @@ from agent.messages import Effect, Provenance, ToolResult
 from agent.passage import own
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
-from agent.security.policy import Autonomy, Policy
+from agent.security.policy import Autonomy, Policy, PolicyRule, Verdict
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.registry import Registry
 from agent.turn.turn import TurnRunner, TurnSeams
@@ -74,3 +74,40 @@ async def test_an_always_covers_no_call_that_is_another_act_at_another_time(
 async def test_an_always_of_an_earlier_version_covers_no_such_call(tmp_path: Path) -> None:
     await asked_in_a_turn(tmp_path, Presser(may_stand=True))
     assert len(await asked_in_a_turn(tmp_path, Presser(may_stand=False))) == 1
+
+
+class PathsArguments(Arguments, frozen=True):
+    paths: tuple[str, ...]
+
+
+class Reader(Tool[PathsArguments]):
+    reads = Provenance.OWNER
+    name = "read"
+    description = own("Read files.")
+    effect = Effect.READ
+    arguments_type = PathsArguments
+
+    def __init__(self) -> None:
+        self.read: list[str] = []
+
+    async def execute(self, arguments: PathsArguments, context: ToolContext) -> ToolResult:
+        self.read += arguments.paths
+        return ToolResult.done(own("read"))
+
+
+async def test_a_rule_that_refuses_a_path_refuses_it_in_a_list(tmp_path: Path) -> None:
+    async def nothing(*_: object) -> None:
+        return None
+
+    rule = PolicyRule("private", "*", {"path": "diary/*"}, Verdict.DENY)
+    approvals = StandingApprovals(tmp_path / "standing.json", SteppedClock())
+    gate = Gate(Policy(Autonomy.FULL, (rule,)), approvals, EmergencyStop(tmp_path))
+    asked = [json.dumps({"paths": paths}) for paths in (["a"], ["b", "diary/may.md"])]
+    provider = ScriptedProvider(*(calls(("read", one)) for one in asked), "done")
+    tool = Reader()
+    runner = TurnRunner(provider, Registry([tool]), gate, max_iterations=10)
+    context = ToolContext("conversation", "owner", Provenance.OWNER)
+    seams = TurnSeams(nothing, nothing, nothing)  # type: ignore[arg-type]  # nobody is asked
+    messages = (system_said("be good"), user_said("read them"))
+    await runner.run(messages, context, Provenance.OWNER, seams)
+    assert tool.read == ["a"]

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.approvals.records import texts_of
+from agent.approvals.records import parts_of, texts_of
 from agent.errors import BadArguments
 from agent.messages import Effect
 from agent.security.policy import GateCall, Verdict
@@ -108,6 +108,29 @@ def test_a_rule_covers_a_url_or_path_however_it_is_written(
     assert rule.covers(call)
     # The server gets what was written
     assert McpArguments({name: asked}).values == {name: asked}
+
+
+@pytest.mark.parametrize(
+    ("where", "asked"),
+    [
+        ({"path": "diary/*"}, {"paths": ["a", "./diary//may.md"]}),
+        ({"paths": "diary/*"}, {"paths": ["a", "./diary//may.md"]}),
+        ({"url": "https://a.org/*"}, {"urls": ["https://b.org", "HTTPS://A.org:443/b"]}),
+        ({"urls": "https://A.org/*"}, {"urls": ["https://b.org", "https://a.org/b"]}),
+        ({"path": "diary/*"}, {"files": [{"path": "a"}, {"path": "diary/b", "content": ""}]}),
+        ({"path": "diary/*"}, {"edit": {"at": {"path": "diary/b"}}}),
+        ({"pin": "7"}, {"pins": [3, 7]}),
+    ],
+)
+def test_a_rule_that_refuses_covers_what_stands_in_a_list(
+    tool: McpTool, where: dict[str, str], asked: dict[str, object]
+) -> None:
+    called = McpArguments(asked)
+    call = GateCall(tool.name, Effect.NETWORK, texts_of(called), parts_of(called))
+    for verdict, covers in ((Verdict.DENY, True), (Verdict.ASK, True), (Verdict.ALLOW, False)):
+        rules = {"private": RuleSettings(where=where, verdict=verdict)}
+        [rule] = AgentSettings(rules=rules).policy.rules
+        assert rule.covers(call) is covers
 
 
 def test_a_question_names_the_server_and_binds_to_what_was_approved(tool: McpTool) -> None:
