@@ -29,6 +29,11 @@ from agent.tools.mcp.servers import BRIDGE_FOLDER, pins_in
 # Enough of a hash that no other listing of anybody has it too
 _DIGITS = 24
 
+_REPEATS = (
+    '(its server says that the same call is the same act each time: you may answer "always" to one)'
+)
+_ASKS_EACH_TIME = "(the same call may be another act next time: it asks each time)"
+
 
 def run(arguments: Namespace) -> int:
     if arguments.action == "serve":
@@ -110,11 +115,12 @@ def _approve(pins: ApprovedTools, arguments: Namespace, offers: Sequence[ToolOff
 def _show(
     pins: ApprovedTools, server: str, chosen: Sequence[ToolOffer], tools: Sequence[str]
 ) -> None:
-    """All that a model is going to see of them, and nothing else."""
+    """All that a model is going to see of them, and if "always" may be said to them."""
     for one in chosen:
         say(f"== {one.name} ({_state(pins, one)})")
         say(spelled_out(one.description))
         say(spelled_out(json.dumps(one.schema, ensure_ascii=False)))
+        say(_REPEATS if one.repeats else _ASKS_EACH_TIME)
     words = " ".join(f"--tool {tool}" for tool in tools)
     command = f"barnacle mcp approve {server} {_digest(chosen)[:_DIGITS]} {words}".rstrip()
     say(f"== to approve exactly this: {command}")

@@ -38,6 +38,7 @@ def test_what_is_shown_is_what_is_approved(state: Path, capsys: pytest.CaptureFi
     assert "Good[2J evil very" in shown
     assert "\x1b" not in shown
     assert "given" not in shown
+    assert shown.count("it asks each time") == 2
     words = shown.splitlines()[-1].partition("barnacle mcp ")[2].split()
     wrong = said(capsys, *words[:2], "0" * 24, *words[3:])
     assert (wrong[0], "does not match" in wrong[1]) == (2, True)

@@ -32,6 +32,8 @@ class _Kept(Struct, frozen=True):
     schema: str
     digest: str
     held: bool
+    # Earlier versions did not keep it
+    repeats: bool = False
 
 
 class ApprovedTools:
@@ -104,6 +106,7 @@ def _document(offer: ToolOffer) -> dict[str, object]:
         "schema": json.dumps(offer.schema, ensure_ascii=False),
         "digest": offer.digest,
         "held": False,
+        "repeats": offer.repeats,
     }
 
 
@@ -118,5 +121,6 @@ def _pin(document: Mapping[str, object]) -> ApprovedTool | None:
     fields = schema.get("properties")
     if not isinstance(fields, dict) or not all(isinstance(one, dict) for one in fields.values()):
         return None
-    offer = ToolOffer(kept.server, kept.tool, kept.name, kept.description, schema, kept.digest)
+    about = (kept.server, kept.tool, kept.name, kept.description, schema, kept.digest)
+    offer = ToolOffer(*about, repeats=kept.repeats)
     return ApprovedTool(offer, kept.held)

@@ -37,6 +37,7 @@ class ToolOffer(Struct, frozen=True):
         tool: what the server calls it.
         name: what we call it.
         trouble: why it cannot be used; empty where it can.
+        repeats: its server says that a call with the same arguments is the same act each time.
     """
 
     server: str
@@ -46,6 +47,7 @@ class ToolOffer(Struct, frozen=True):
     schema: dict[str, object] = field(default_factory=dict)
     digest: str = ""
     trouble: str = ""
+    repeats: bool = False
 
 
 class _Unfit(Exception):
@@ -81,7 +83,18 @@ def _offer(server: str, where: str, listed: Offered) -> ToolOffer:
         printable_line(str(told.get("description", "")), MAX_DESCRIPTION_CHARS),
         schema,
         hashlib.sha256(f"{where}\0{listed.definition_json}".encode()).hexdigest(),
+        repeats=_repeats(told.get("annotations")),
     )
+
+
+def _repeats(hints: object) -> bool:
+    """Return what the protocol's hints say; a tool without them may mean another thing each time.
+
+    `click` with `ref=e12` is on whatever page is open then. A server that says what is not so gains
+    no more than what it could do in any call.
+    """
+    told = hints if _is_object(hints) else {}
+    return any(told.get(name) is True for name in ("readOnlyHint", "idempotentHint"))
 
 
 def _refuse_unfit(listed: Offered, ours: str) -> None:

@@ -125,6 +125,7 @@ class McpTool(Tool[McpArguments]):
         said = offer.description or f"{offer.tool} of {offer.server}."
         self.description = configured(said)
         self.effect = Effect.READ if reads else Effect.NETWORK
+        self.may_stand = offer.repeats
         self.shown = owners(f"what the MCP server {offer.server} says")
         self._offer = offer
         self._source = f"mcp:{offer.server}"

@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.tools.mcp.approvals import ApprovedTool, ApprovedTools
 from agent.tools.mcp.offer import ToolOffer
@@ -19,6 +20,16 @@ def test_what_is_approved_is_kept_for_the_next_start(tmp_path: Path) -> None:
     assert ApprovedTools(path).every() == (ApprovedTool(FORECAST), ApprovedTool(OTHER))
     assert ApprovedTools(path).of("shed") == {"open": ApprovedTool(OTHER)}
     assert "Köln" in path.read_text()
+
+
+def test_an_approval_of_an_earlier_version_counts_on_but_for_no_always(tmp_path: Path) -> None:
+    path = tmp_path / "approved.json"
+    ApprovedTools(path).approve([replace(FORECAST, repeats=True), OTHER])
+    assert [pin.offer.repeats for pin in ApprovedTools(path).every()] == [True, False]
+    content = json.loads(path.read_text())
+    del content["_default"]["1"]["repeats"]
+    path.write_text(json.dumps(content))
+    assert ApprovedTools(path).every() == (ApprovedTool(FORECAST), ApprovedTool(OTHER))
 
 
 def test_it_is_the_same_until_another_program_changes_it(tmp_path: Path) -> None:

@@ -41,6 +41,25 @@ def test_what_no_service_takes_is_left_out_with_the_reason() -> None:
     assert odd.trouble == "model services refuse the name of its argument 'the place'"
 
 
+@pytest.mark.parametrize(
+    ("hints", "repeats"),
+    [
+        # As Playwright's server describes `browser_click`, which takes `ref=e12`
+        ({"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True}, False),
+        ({"destructiveHint": False, "openWorldHint": False}, False),
+        ({"idempotentHint": False}, False),
+        ({"idempotentHint": True, "destructiveHint": True}, True),
+        ({"readOnlyHint": True}, True),
+        ({"idempotentHint": "true"}, False),
+        (None, False),
+        ([], False),
+    ],
+)
+def test_only_a_server_knows_if_a_call_is_the_same_act_again(hints: object, repeats: bool) -> None:  # noqa: FBT001 - a case of a table
+    told = json.loads(definition()) | {"annotations": hints}
+    assert offered("tell", json.dumps(told)).repeats is repeats
+
+
 def test_an_argument_may_be_called_title() -> None:
     offer = offered("tell", definition(properties={"title": {"type": "string"}}))
     assert offer.schema["properties"] == {"title": {"type": "string"}}

@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.approvals.records import parts_of, texts_of
 from agent.errors import BadArguments
@@ -131,6 +132,14 @@ def test_a_rule_that_refuses_covers_what_stands_in_a_list(
         rules = {"private": RuleSettings(where=where, verdict=verdict)}
         [rule] = AgentSettings(rules=rules).policy.rules
         assert rule.covers(call) is covers
+
+
+def test_always_is_offered_only_where_the_same_call_is_the_same_act(tool: McpTool) -> None:
+    server = McpServer("web", McpSettings(command=("web",)), Path("/nowhere"), SteppedClock())
+    click = ToolOffer("web", "click", "mcp_web_click", "Click.", SCHEMA, "d" * 64)
+    assert not McpTool(click, server, reads=False).may_stand
+    assert McpTool(replace(click, repeats=True), server, reads=False).may_stand
+    assert not tool.may_stand
 
 
 def test_a_question_names_the_server_and_binds_to_what_was_approved(tool: McpTool) -> None:
