@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from agent.errors import ConfigRefused
+from agent.gateway.callers import UNKNOWN, exact
 from agent.gateway.settings import GatewaySettings
 
 # What 32 random bytes are, written in hex and in Base64
@@ -104,6 +105,11 @@ def gateway_address(wanted: GatewaySettings, state_dir: Path, token: str) -> Gat
             "gateway.trusted_proxies makes the gateway reachable for others, so it needs a "
             "token: set gateway.token_file to a file with the output of `openssl rand -hex "
             "32`"
+        )
+    if odd := [one for one in wanted.trusted_proxies if exact(one) == UNKNOWN]:
+        raise ConfigRefused(
+            f"gateway.trusted_proxies has {odd[0]!r}, which is no address: write the proxy's whole "
+            "IP address, such as 192.168.1.7, or unix"
         )
     named = frozenset(host.lower() for host in wanted.hosts)
     if wanted.listen == "unix" or wanted.listen.startswith("/"):

@@ -43,7 +43,7 @@ class CallerAccess(Struct, frozen=True):
 
     Args:
         hosts: what the Host header may name.
-        trusted: normal names of proxies.
+        trusted: exact addresses of proxies.
         socket_peer: who comes by a connection without an address.
     """
 
@@ -125,9 +125,9 @@ class GatewayApplication:
         return self._entrance.socket_peer
 
     def recognised(self, peer: str, headers: callers.Headers) -> Caller:
-        """Return the caller; without a trusted proxy it is the connection's."""
+        """Return the caller; without a trusted proxy it is the connection's exact address."""
         who = callers.caller(peer, headers, self._entrance.trusted)
-        return Caller(who or peer, self._is_known(_token_of(headers)))
+        return Caller(who or callers.normal(peer), self._is_known(_token_of(headers)))
 
     def answer_s(self, path: bytes) -> float:
         """Return the longest time that an answer there may take; 0 for the usual one."""
@@ -176,7 +176,7 @@ class GatewayApplication:
 
     def _peer(self, scope: Scope) -> str:
         client = scope.get("client")
-        return callers.normal(client[0]) if client else self._entrance.socket_peer
+        return callers.exact(client[0]) if client else self._entrance.socket_peer
 
     def _routed(self, scope: Scope) -> tuple[Handler, bytes]:
         """Return the route, and the parts of the query that it does not use."""

@@ -26,20 +26,21 @@ class Caller(Struct, frozen=True):
     is_known: bool = False
 
 
-def normal(text: str) -> str:
-    """Return the caller's name for an address; an IPv4 mapped into IPv6 is the IPv4."""
+def exact(text: str) -> str:
+    """Return the one form of an address; an IPv4 mapped into IPv6 is the IPv4."""
     try:
         address = ipaddress.ip_address(text.strip().strip("[]").partition("%")[0])
     except ValueError:
         return UNIX if text == UNIX else UNKNOWN
-    if isinstance(address, ipaddress.IPv4Address):
-        return str(address)
-    if address.ipv4_mapped is not None:
-        return str(address.ipv4_mapped)
-    if address.is_loopback:
-        return str(address)
-    network = ipaddress.ip_network((address, _IPV6_PREFIX_BITS), strict=False)
-    return str(network)
+    return str(getattr(address, "ipv4_mapped", None) or address)
+
+
+def normal(text: str) -> str:
+    """Return the caller's name for an address."""
+    found = exact(text)
+    if ":" not in found or ipaddress.ip_address(found).is_loopback:
+        return found
+    return str(ipaddress.ip_network((found, _IPV6_PREFIX_BITS), strict=False))
 
 
 def is_forwarded(headers: Headers) -> bool:
@@ -51,12 +52,12 @@ def caller(peer: str, headers: Headers, trusted: Container[str]) -> str | None:
     """Return the caller's name; None if the proxy is not trusted.
 
     Args:
-        peer: the normal name of who has the connection.
-        trusted: normal names of proxies.
+        peer: the exact address of who has the connection.
+        trusted: exact addresses of proxies; nobody else in their networks is one.
     """
     if peer not in trusted:
-        return None if is_forwarded(headers) else peer
+        return None if is_forwarded(headers) else normal(peer)
     told = b",".join(value for name, value in headers if name == b"x-forwarded-for")
-    hops = [normal(hop) for hop in told.decode("latin-1").split(",")[-MAX_HOPS:] if hop.strip()]
+    hops = [exact(hop) for hop in told.decode("latin-1").split(",")[-MAX_HOPS:] if hop.strip()]
     # From the right: each of them vouches for the one before it, the first stranger for nobody
-    return next((hop for hop in reversed(hops) if hop not in trusted), peer)
+    return normal(next((hop for hop in reversed(hops) if hop not in trusted), peer))

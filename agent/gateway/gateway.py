@@ -12,7 +12,7 @@ from agent.channels.push import PushReceiver
 from agent.errors import StorageFull
 from agent.gateway.address import GatewayAddress, gateway_address, open_socket
 from agent.gateway.application import CallerAccess, GatewayApplication, StatusSources
-from agent.gateway.callers import UNIX, UNKNOWN, normal
+from agent.gateway.callers import UNIX, UNKNOWN, exact
 from agent.gateway.connection_pool import GatewayConnectionPool
 from agent.gateway.refused_callers import RefusalLimiter
 from agent.gateway.route import GatewayRoute
@@ -54,7 +54,7 @@ class Gateway:
         self._limiter = RefusalLimiter(house.limits_db, clock)
         entrance = CallerAccess(
             self.place.hosts,
-            frozenset(map(normal, wanted.trusted_proxies)),
+            frozenset(map(exact, wanted.trusted_proxies)),
             self._limiter,
             tokens,
             UNIX if self.place.path else UNKNOWN,

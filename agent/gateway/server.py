@@ -99,7 +99,8 @@ class GatewayConnection(asyncio.Protocol):
         self._stage = ConnectionStage.HEAD
         self._inner: GatewayProtocol | None = None
         self._transport: Any = None
-        self._caller = Caller(hall.socket_peer)
+        self._peer = hall.socket_peer
+        self._caller = Caller(self._peer)
         self._ignored_bytes = 0
         self._closing_s: float | None = None
         self._limit_s = CONNECTION_TIMEOUT_S
@@ -134,7 +135,8 @@ class GatewayConnection(asyncio.Protocol):
         self.begun_s = asyncio.get_running_loop().time()
         address = transport.get_extra_info("peername")
         if isinstance(address, tuple):
-            self._caller = Caller(callers.normal(address[0]))
+            self._peer = callers.exact(address[0])
+            self._caller = Caller(callers.normal(self._peer))
         self._hall.places.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -189,7 +191,7 @@ class GatewayConnection(asyncio.Protocol):
         inner.connection_made(ClosableTransport(self._transport))  # type: ignore[arg-type]
         inner.data_received(whole)
         if inner.headers is not None:
-            self._caller = hall.recognise(self.who, inner.headers)
+            self._caller = hall.recognise(self._peer, inner.headers)
             self._extend(inner.scope)
 
     def _extend(self, scope: "HTTPScope") -> None:

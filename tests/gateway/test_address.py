@@ -52,6 +52,13 @@ def test_the_refusal_says_what_is_wrong_and_what_to_do(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("proxy", ["192.168.1", "10.0.0.256", "fd00::1::2", "cafe"])
+def test_a_proxy_that_is_no_address_is_named(tmp_path: Path, proxy: str) -> None:
+    wanted = GatewaySettings(trusted_proxies=("192.168.1.7", "unix", "fd00::7", proxy))
+    with pytest.raises(ConfigRefused, match=f"trusted_proxies has '{proxy}', which is no address"):
+        gateway_address(wanted, tmp_path, TOKEN)
+
+
 @pytest.mark.parametrize("address", ["192.0.2.7", "2001:db8::7"])
 def test_an_address_that_the_network_has_yet_to_give_is_listened_at(
     address: str, caplog: pytest.LogCaptureFixture
