@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from agent.errors import ConfigRefused
 from agent.gateway.callers import UNKNOWN, exact
+from agent.gateway.hosts import called
 from agent.gateway.settings import GatewaySettings
 
 # What 32 random bytes are, written in hex and in Base64
@@ -111,7 +112,7 @@ def gateway_address(wanted: GatewaySettings, state_dir: Path, token: str) -> Gat
             f"gateway.trusted_proxies has {odd[0]!r}, which is no address: write the proxy's whole "
             "IP address, such as 192.168.1.7, or unix"
         )
-    named = frozenset(host.lower() for host in wanted.hosts)
+    named = frozenset(map(called, wanted.hosts))
     if wanted.listen == "unix" or wanted.listen.startswith("/"):
         path = state_dir / SOCKET_NAME if wanted.listen == "unix" else Path(wanted.listen)
         return GatewayAddress(named | _LOOPBACK_HOSTS, path)

@@ -38,7 +38,7 @@ def fault_of(headers: Headers, query: bytes, hosts: frozenset[str]) -> RequestFa
         return RequestFault(400, "nothing is asked in the URL here, and no token belongs there")
     by_name = dict(headers)
     host = by_name.get(b"host", b"").decode("latin-1").lower()
-    if _PORT.sub("", host) not in hosts:
+    if _PORT.sub("", host).rstrip(".") not in hosts:
         return RequestFault(421, "this is not called so; gateway.hosts says how it is called")
     if any(name in by_name for name in _BY_BROWSERS):
         return RequestFault(403, "no page of a browser may ask here")

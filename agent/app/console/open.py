@@ -23,6 +23,7 @@ from agent.app.console.workings import WorkingViews
 from agent.channels.attached.socket import socket_path
 from agent.channels.console.frames import SOCKET, VERSION, DeviceFrame
 from agent.channels.received_files import ReceivedFiles
+from agent.gateway.hosts import called
 from agent.gateway.settings import ConsoleSettings
 from agent.messaging.channel_supervisor import Supervisor
 from agent.system.recent_log import RecentLog
@@ -80,7 +81,7 @@ def open_console(
 
 def _device(wanted: ConsoleSettings, agent: Agent) -> DeviceFrame:
     name, machine = agent.settings.agent.name, socket.gethostname()
-    hosts = (machine, f"{machine}.local", *wanted.hosts)
+    hosts = (machine, f"{machine}.local", *map(called, wanted.hosts))
     return DeviceFrame(VERSION, name, wanted.listen, hosts, wanted.certificate, wanted.key)
 
 
