@@ -104,15 +104,23 @@ class PeopleStore:
         return next((one for one in self.everyone() if one.rank is PersonRole.OWNER), None)
 
     def named(self, name: str) -> Person:
-        """By name or id.
+        """By name or id; a name that only looks like theirs is theirs where nobody else's does.
 
         Raises:
-            BadArguments: there is nobody of that name.
+            BadArguments: there is nobody of that name, or it may be one of several.
         """
-        wanted = name.strip().casefold()
+        from agent.text.lookalike import folded, looks  # noqa: PLC0415 - no message names people
+
+        wanted, look = folded(name), looks(name)
         for one in self.everyone():
-            if wanted in {one.person_id.casefold(), one.name.casefold()}:
+            if wanted in {one.person_id.casefold(), folded(one.name)}:
                 return one
+        alike = [one for one in self.everyone() if look & looks(one.name)]
+        if len(alike) == 1:
+            return alike[0]
+        if alike:
+            ids = ", ".join(f"{one.person_id} ({one.role})" for one in alike)
+            raise BadArguments(f"several names look like {name!r}: use one of the ids {ids}")
         known = ", ".join(one.name for one in self.everyone()) or "nobody yet"
         raise BadArguments(f"nobody with access is called {name!r}; known: {known}")
 
@@ -273,8 +281,10 @@ def _newcomer(
 
 
 def _free_name(wanted: str, taken: Collection[str]) -> str:
-    """Return a name that nobody else has: people are addressed and removed by it."""
-    name = " ".join(printable_line(wanted, MAX_NAME_CHARS).split()) or "somebody"
-    unfree = {OWNER_ID, *map(str.casefold, taken)}
+    """Return a name that looks like nobody else's: people are addressed and removed by it."""
+    from agent.text.lookalike import looks, plain_name  # noqa: PLC0415 - few are let in
+
+    name = plain_name(printable_line(wanted, MAX_NAME_CHARS)) or "somebody"
+    unfree = frozenset[str]().union(*map(looks, (OWNER_ID, *taken)))
     names = (name, *(f"{name} {number}" for number in range(2, len(unfree) + 3)))
-    return next(free for free in names if free.casefold() not in unfree)
+    return next(free for free in names if not looks(free) & unfree)

@@ -83,6 +83,11 @@ def with_hidden_named(raw: str) -> str:
     return "".join(f"<U+{ord(char):04X}>" if _is_hidden(char) else char for char in lines)
 
 
+def is_drawn(char: str) -> bool:
+    """Return true for what has a shape of its own, or is a space."""
+    return unicodedata.category(char) not in _HIDDEN and _BLANK.match(char) is None
+
+
 def without_turning(raw: str) -> str:
     """Return the text without marks that show what follows them in another order."""
     return _TURNING.sub("", raw)

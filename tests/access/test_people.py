@@ -98,6 +98,64 @@ def test_names_are_cleaned_and_nobody_takes_anothers(home: Household) -> None:
     assert got[4] == "somebody"
 
 
+@pytest.mark.parametrize(
+    ("name", "got"),
+    [
+        ("\u0410nna", "\u0410nna 2"),  # a Cyrillic A
+        ("\u0391nna", "\u0391nna 2"),  # a Greek one
+        ("\uff21nna", "\uff21nna 2"),  # one of full width
+        ("Anna\u3164", "Anna 2"),  # a letter without a shape
+        ("An\u200dna", "Anna 2"),
+        ("An\u034fna", "Anna 2"),
+        ("Anna\u0332", "Anna\u0332 2"),
+        ("Ann\u0430", "Ann\u0430 2"),
+        ("\u041ewner", "\u041ewner 2"),
+        ("0wner", "0wner 2"),
+        ("Jose\u0301", "Jos\u00e9 2"),
+        ("lvan", "lvan 2"),
+        ("\u3164\u200d", "somebody"),
+        ("Anne", "Anne"),
+        ("Jose", "Jose"),
+    ],
+)
+def test_nobody_takes_a_name_that_looks_like_anothers(home: Household, name: str, got: str) -> None:
+    for number, known in enumerate(("Anna", "Jos\u00e9", "Ivan")):
+        home.people.let_in(PersonRole.USER, account(f"1{number}"), known)
+    assert home.people.let_in(PersonRole.GUEST, account("2"), name).name == got
+
+
+def test_a_name_of_the_configuration_is_kept_free_of_look_alikes(home: Household) -> None:
+    person = home.people.let_in(PersonRole.GUEST, account("2"), "\u0410nna", reserved=("Anna",))
+    assert person.name == "\u0410nna 2"
+
+
+def test_people_are_found_by_what_the_owner_can_type(home: Household) -> None:
+    jose = home.people.let_in(PersonRole.USER, account("2"), "Jos\u00e9")
+    anna = home.people.let_in(PersonRole.USER, account("3"), "\u0410nna")
+    for typed, found in (
+        ("Jose\u0301", jose),
+        ("JOS\u00c9", jose),
+        ("anna", anna),
+        ("Anna ", anna),
+    ):
+        assert home.people.named(typed) == found
+
+
+def test_of_two_who_look_the_same_the_owner_names_one_by_id(
+    home: Household, tmp_path: Path
+) -> None:
+    # As an earlier version let them in
+    for sender, name in (("2", "\u0410nna"), ("3", "Anna-2")):
+        home.people.let_in(PersonRole.USER, account(sender), name)
+    path = tmp_path / "people.json"
+    path.write_text(path.read_text().replace("Anna-2", "\u0391nna"))
+    with pytest.raises(
+        BadArguments, match=r"look like 'Anna': use one of the ids p\w+ \(user\), p"
+    ):
+        home.people.named("Anna")
+    assert home.people.named("\u0391nna").accounts[0].sender == "3"
+
+
 def test_more_people_than_a_household_are_refused(
     home: Household, monkeypatch: pytest.MonkeyPatch
 ) -> None:
