@@ -1,5 +1,6 @@
 """Construction of the providers that the configuration names: one for each key."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,14 @@ from agent.providers.base import DirectProvider, Provider
 from agent.providers.candidate import ModelCandidate
 from agent.providers.catalog import OPENAI, THOUGHT_PATIENCE_S, KnownService, WireName
 from agent.providers.classifier import Classifier
-from agent.providers.credentials import chosen_service, find_keys
+from agent.providers.credentials import (
+    KEY_VARIABLES,
+    Credential,
+    chosen_service,
+    find_keys,
+    origin_of,
+    without_shared,
+)
 from agent.providers.endpoint import Endpoint
 from agent.providers.prompted.forms import ToolForms
 from agent.providers.prompted.provider import PromptedProvider, ToolForm
@@ -27,12 +35,13 @@ from agent.providers.settings import (
     MODEL_WORD,
     OFFLINE,
     OLLAMA_CONTEXT_TOKENS,
-    ProgramSettings,
     ProviderSettings,
     endpoint,
 )
 from agent.providers.wire import Sampling, WireFormat
 from agent.system.clock import Clock
+
+_log = logging.getLogger(__name__)
 
 Meter = Callable[[DirectProvider], Provider]
 
@@ -47,11 +56,13 @@ def service_providers(
     http: HttpClient,
     where: str = "provider",
     patience: RequestTimeouts | None = None,
+    keys: Mapping[str, str] | None = None,
 ) -> tuple[DirectProvider, ...]:
     """Return the providers of one service or program, the first key first; at least one.
 
     Args:
-        environ: where a key is looked for that the settings do not give.
+        environ: what a program is started with; a service without any key in it is refused.
+        keys: where a key is looked for that the settings do not give; None is `environ`.
         where: the section of the settings, for people.
         patience: replaces the time limits of the settings.
 
@@ -59,8 +70,11 @@ def service_providers(
         ConfigRefused: no model, no key, or something that cannot be one.
     """
     service = chosen_service(settings, environ, where) or OPENAI
+    wants_key = settings.program is None or bool(settings.program.key_variable)
+    kept = environ if keys is None else keys
+    found = find_keys(settings, kept, service, where) if wants_key else ()
     if settings.program is not None:
-        return _programs(settings, settings.program, environ, service, where, patience)
+        return _programs(settings, environ, service, where, patience, found)
     model = settings.model or service.model
     if not model:
         raise ConfigRefused(
@@ -72,9 +86,11 @@ def service_providers(
     window = settings.context_tokens or None
     sampling = Sampling(model, settings.temperature, settings.max_tokens, window)
     patience = patience or _patience(settings, service)
+    if not found:
+        _warn_of_unused_keys(settings, environ, service, url, where)
     return tuple(
-        ServiceProvider(service.name, found, wire, sampling, http, patience)
-        for found in _endpoints(settings, environ, service, url, where)
+        ServiceProvider(service.name, place, wire, sampling, http, patience)
+        for place in _endpoints(service, url, found)
     )
 
 
@@ -164,8 +180,20 @@ class _Ways(Struct, frozen=True):
     def to(self, wanted: str, key: str) -> ModelCandidate:
         """Return the candidate that a fallback or a route names; `key` is its place."""
         where, theirs = _named(wanted, key, self.settings, self.named)
-        ways = service_providers(theirs, self.environ, self.http, where)
+        keys = self.environ if self._is_first(theirs) else without_shared(self.environ)
+        ways = service_providers(theirs, self.environ, self.http, where, keys=keys)
         return ModelCandidate(wanted, [self._fitted(way, theirs) for way in ways], ways[0].model)
+
+    def _is_first(self, theirs: ProviderSettings) -> bool:
+        """Return true for the service of [provider], or another of its models by a table."""
+        return theirs.program is None and self._origin(theirs) == self._origin(self.settings)
+
+    def _origin(self, settings: ProviderSettings) -> str:
+        if settings.base_url or settings.kind == OFFLINE:
+            return origin_of(settings.base_url)
+        is_found = settings.kind == AUTO
+        found = chosen_service(settings, self.environ) if is_found else catalog.find(settings.kind)
+        return origin_of((found or OPENAI).url)
 
     def _fitted(self, way: DirectProvider, settings: ProviderSettings) -> Provider:
         """Return a provider whose model gets only what it accepts."""
@@ -227,28 +255,43 @@ def _is_same(name: str, key: str, settings: ProviderSettings) -> bool:
     return settings.kind not in {AUTO, OFFLINE} and catalog.find(settings.kind) == known
 
 
-def _endpoints(
+def _endpoints(service: KnownService, url: str, keys: Sequence[Credential]) -> tuple[Endpoint, ...]:
+    bare = Endpoint(
+        url, auth=service.auth, auth_name=service.auth_name, headers=dict(service.headers)
+    )
+    return tuple(bare.with_key(found.key, found.source) for found in keys) or (bare,)
+
+
+def _warn_of_unused_keys(
     settings: ProviderSettings,
     environ: Mapping[str, str],
     service: KnownService,
     url: str,
     where: str,
-) -> tuple[Endpoint, ...]:
-    bare = Endpoint(
-        url, auth=service.auth, auth_name=service.auth_name, headers=dict(service.headers)
-    )
-    keys = find_keys(settings, environ, service, where)
-    return tuple(bare.with_key(found.key, found.source) for found in keys) or (bare,)
+) -> None:
+    """Log which keys are there and not sent: they are of another service."""
+    names = (*service.key_variables, *KEY_VARIABLES)
+    unused = [name for name in names if environ.get(name, "").strip()]
+    if unused and (service.needs_key or settings.kind == AUTO):
+        _log.warning(
+            "provider: no key is sent to %s, as %s may be of another service: if it is for this "
+            "one, set %s.api_key to it",
+            origin_of(url),
+            unused[0],
+            where,
+        )
 
 
 def _programs(
     settings: ProviderSettings,
-    declared: ProgramSettings,
     environ: Mapping[str, str],
     service: KnownService,
     where: str,
     patience: RequestTimeouts | None,
+    found: Sequence[Credential],
 ) -> tuple[DirectProvider, ...]:
+    declared = settings.program
+    assert declared is not None
     from agent.providers.program.provider import (  # noqa: PLC0415 - few declare a program
         ProgramCommand,
         ProgramProvider,
@@ -263,7 +306,6 @@ def _programs(
         settings.timeout_s, first_byte_s, declared.silence_timeout_s
     )
     sampling = Sampling(settings.model or service.model, settings.temperature, settings.max_tokens)
-    keys = find_keys(settings, environ, service, where) if declared.key_variable else ()
     return tuple(
         ProgramProvider(
             ProgramCommand(service.name, declared, key, environ),
@@ -271,7 +313,7 @@ def _programs(
             patience,
             context_tokens=settings.context_tokens or None,
         )
-        for key in (keys or (None,))
+        for key in (found or (None,))
     )
 
 

@@ -1,6 +1,7 @@
 """Choice of service and keys: the configuration goes before the environment."""
 
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,7 +12,7 @@ from agent.providers import catalog
 from agent.providers.catalog import OPENAI, KnownService
 from agent.providers.settings import AUTO, OFFLINE, ProgramSettings, ProviderSettings
 
-# For any service that has no variable of its own with a key in it, in this order
+# For the service of [provider], where no variable of its own has a key in it, in this order
 KEY_VARIABLES = ("BARNACLE_API_KEY", "API_KEY")
 
 
@@ -35,10 +36,32 @@ def find_key(
     """
     if settings.api_key:
         return _checked(settings.api_key.reveal(), f"{where}.api_key")
-    for name in (*service.key_variables, *KEY_VARIABLES):
+    own = () if is_elsewhere(settings, service) else service.key_variables
+    for name in (*own, *KEY_VARIABLES):
         if value := environ.get(name, "").strip():
             return _checked(value, name)
     return None
+
+
+def is_elsewhere(settings: ProviderSettings, service: KnownService) -> bool:
+    """Return true for an address of which nobody says that it is this service's.
+
+    A key in the service's own variable is nobody else's: it does not go there.
+    """
+    if settings.kind != AUTO or not settings.base_url:
+        return False
+    return origin_of(settings.base_url) != origin_of(service.url)
+
+
+def without_shared(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment without the keys that are for the service of [provider]."""
+    return {name: value for name, value in environ.items() if name not in KEY_VARIABLES}
+
+
+def origin_of(url: str) -> str:
+    """Return scheme, host and port of an address."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}".lower()
 
 
 def find_keys(
