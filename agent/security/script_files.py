@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from agent.errors import PathRefused
 from agent.security.paths import HERE, open_beneath, parts_of
+from agent.security.script_words import SEPARATOR, STARTERS, are_made_later
 
 # More is no script that a person has read
 MAX_FILES = 64
@@ -26,38 +27,56 @@ _INTERPRETERS = re.compile(
     r"(ba|da|z|k|a)?sh|python[0-9.]*|perl[0-9.]*|ruby[0-9.]*|lua[0-9.]*|node|nodejs|php[0-9.]*"
     r"|[gmn]?awk|sed|jq|bc|dc|ed|make|gmake|expect|tclsh|m4|\.|source"
 )
-# What stands before a command and starts it
-_STARTERS = frozenset(
-    {
-        *("env", "nohup", "timeout", "nice", "ionice", "time", "exec", "command", "xargs"),
-        *("setsid", "busybox", "stdbuf", "builtin", "then", "do", "else", "if", "while"),
-        *("until", "!"),
-    }
-)
 _MEANS_A_FILE = frozenset({"-f", "--file", "--from-file", "-i", "--include"})
-_SEPARATOR = re.compile(r"[;&|(){}\n]+")
+# A shell is given a script as one word
+_HANDS_ON = re.compile(r"sh\s[^;&|\n]*-[a-z]*c\b")
 # Words are put together only when it runs
 _UNCLEAR = re.compile(r"\$\(|`|<<|\beval\b|\$\{|\balias\b")
 
 
 class _Search(Struct):
-    """Search state: files found so far, and the folders that relative names start from."""
+    """Search state: files found so far, and the folders that relative names start from.
+
+    Args:
+        is_open: only a run says which files are run besides these.
+    """
 
     workspace: Path
     bases: tuple[str, ...]
     found: dict[str, None] = field(default_factory=dict)
     left_bytes: int = MAX_READ_BYTES
+    is_open: bool = False
 
     def script(self, text: str, *, is_shell: bool = True) -> None:
         """Add the files that a script runs, and those that they run."""
+        if is_shell:
+            self.is_open |= self._is_open(text)
         for path in list(self._named(text, is_shell=is_shell)):
-            if path in self.found or len(self.found) >= MAX_FILES:
+            if path in self.found:
+                continue
+            if len(self.found) >= MAX_FILES:
+                self.is_open = True
                 continue
             self.found[path] = None
             inner = self._content(path)
             folder = path.rpartition("/")[0] or HERE
             self._also_from([folder])
             self.script(inner, is_shell=_is_shell(path, inner))
+
+    def _is_open(self, text: str) -> bool:
+        tokens = _tokens(text)
+        if tokens is None:
+            # No shell would read it, or none as it is read here
+            return True
+        inner = [token for token in tokens if " " in token and not any(self._files(token))]
+        is_for_a_shell = _HANDS_ON.search(text) is not None
+        return are_made_later(tokens, self._is_folder) or (
+            is_for_a_shell and any(map(self._is_open, inner))
+        )
+
+    def _is_folder(self, word: str) -> bool:
+        paths = (path for base in self.bases for path in _below(base, word))
+        return any(stat.S_ISDIR(_mode_of(self.workspace / path)) for path in paths)
 
     def _named(self, text: str, *, is_shell: bool = True) -> Iterator[str]:
         tokens = _tokens(text) if is_shell else []
@@ -75,7 +94,7 @@ class _Search(Struct):
         """Yield the words at the places of a program or its script."""
         at_command, in_interpreter, before = True, False, ""
         for token in tokens:
-            if _SEPARATOR.fullmatch(token):
+            if SEPARATOR.fullmatch(token):
                 at_command, in_interpreter = True, False
             elif " " in token and not any(self._files(token)):
                 # Words for another shell, or only words
@@ -88,7 +107,7 @@ class _Search(Struct):
                 is_made = token.rpartition("/")[2] in {"make", "gmake"}
                 if at_command and is_made:
                     yield from (path for name in _MAKEFILES for path in self._files(name))
-                starts = token in _STARTERS or token.startswith("-") or "=" in token
+                starts = token in STARTERS or token.startswith("-") or "=" in token
                 if at_command and _INTERPRETERS.fullmatch(token.rpartition("/")[2]):
                     in_interpreter = True
                 elif files:
@@ -122,14 +141,25 @@ class _Search(Struct):
         except PathRefused:
             return ""
         self.left_bytes -= len(content)
+        # What was not read may run something, too
+        self.is_open |= not self.left_bytes
         return content.decode(errors="replace")
 
 
 def files_run(workspace: Path, folder: str, script: str) -> tuple[str, ...]:
     """Return the workspace files that a script in this folder runs."""
+    return tuple(_searched(workspace, folder, script).found)
+
+
+def chooses_files(workspace: Path, folder: str, script: str) -> bool:
+    """Return true if a script in this folder runs files that only its run says."""
+    return _searched(workspace, folder, script).is_open
+
+
+def _searched(workspace: Path, folder: str, script: str) -> _Search:
     search = _Search(workspace, (folder,))
     search.script(script)
-    return tuple(search.found)
+    return search
 
 
 def _mode_of(file: Path) -> int:

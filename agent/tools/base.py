@@ -165,6 +165,11 @@ class Tool(ABC, Generic[A]):
         del arguments
         return NOTHING
 
+    def stands(self, arguments: A) -> bool:
+        """Return true if an "always" may cover this call; override where the arguments decide."""
+        del arguments
+        return self.may_stand
+
     def always_for(self, arguments: A) -> Pattern | None:
         """Return the calls that an "always" covers; None covers only this exact call."""
         del arguments

@@ -20,7 +20,7 @@ from agent.security.environment import SANDBOX_HOME, child_environment
 from agent.security.grammars.base import path as refuse_path
 from agent.security.paths import HERE
 from agent.security.sandbox.base import Sandbox, SandboxJob, SandboxOutcome
-from agent.security.script_files import files_run
+from agent.security.script_files import chooses_files, files_run
 from agent.security.shares import Disclosure
 from agent.tools.base import Tool, ToolContext
 from agent.tools.files import PathArguments, RelativePath, plain
@@ -95,6 +95,11 @@ class ShellTool(Tool[ShellArguments]):
         beneath = "" if job.folder == HERE else f"{job.folder}/"
         files = [f"{beneath}{word}" for word in arguments.argv[1:] if not refuse_path(word)]
         return Dependence(self._workshop.workspace, files, job.environment)
+
+    def stands(self, arguments: ShellArguments) -> bool:
+        """Return false for a script of which nobody can say now what it will run."""
+        folder = plain(arguments.folder) or HERE
+        return not chooses_files(self._workshop.workspace, folder, arguments.script)
 
     def shows(self, arguments: ShellArguments) -> Disclosure:
         return Disclosure(

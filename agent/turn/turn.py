@@ -379,7 +379,7 @@ def _circumstances(
         tool.in_words(arguments),
         tool.binds_to(arguments),
         tool.always_for(arguments),
-        tool.may_stand,
+        tool.stands(arguments),
         reach=reach_of(tool, arguments, context),
         is_spoken=context.is_spoken,
         foresee=partial(tool.foresee, arguments),

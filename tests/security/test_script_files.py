@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.security import script_files
-from agent.security.script_files import files_run
+from agent.security.script_files import chooses_files, files_run
 
 
 @pytest.fixture
@@ -77,6 +77,32 @@ def workspace(tmp_path: Path) -> Path:
 )
 def test_what_a_script_runs_is_found(workspace: Path, script: str, run: set[str]) -> None:
     assert set(files_run(workspace, ".", script)) == run
+
+
+@pytest.mark.parametrize(
+    ("script", "is_open"),
+    [
+        ("sh lib/*.sh", True),
+        ("sh water?sh", True),
+        ("for f in lib/*; do sh $f; done", True),
+        ("sh -c 'sh $x'", True),
+        ("sh -c 'sh plain'", False),
+        ("sh 'two words.sh'", False),
+        # A script that it runs chooses
+        ("sh chooser", True),
+        ("python3 count.py", False),
+        ("python3 lib", True),
+        # No shell reads it to its end
+        ("sh 'plain", True),
+        ('for f in *.csv; do wc -l "$f"; done', False),
+        ("awk '$1 > 2' data.csv", False),
+        ("echo $(date) >> log.txt", False),
+        ("", False),
+    ],
+)
+def test_a_script_may_choose_what_it_runs(workspace: Path, script: str, is_open: bool) -> None:  # noqa: FBT001 - a case of a table
+    (workspace / "chooser").write_text("#!/bin/sh\nfor f in lib/*; do . $f; done\n")
+    assert chooses_files(workspace, ".", script) is is_open
 
 
 def test_names_are_meant_from_where_it_begins(workspace: Path) -> None:
@@ -178,6 +204,13 @@ def test_no_more_files_than_a_person_reads_are_named(workspace: Path) -> None:
         (workspace / f"part{number}").write_text("echo")
     script = "; ".join(f"./part{number}" for number in range(70))
     assert len(files_run(workspace, ".", script)) == 64
+    # The rest would be nobody's concern
+    assert chooses_files(workspace, ".", script)
+
+
+def test_what_is_too_long_to_be_read_may_run_anything(workspace: Path) -> None:
+    (workspace / "plain").write_text("echo\n" * 100_000 + "./tool\n")
+    assert chooses_files(workspace, ".", "sh plain")
 
 
 def test_a_name_that_no_disk_takes_is_no_file(workspace: Path) -> None:

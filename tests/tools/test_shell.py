@@ -103,6 +103,12 @@ async def test_a_broken_sandbox_is_told(workspace: Path) -> None:
 
 
 @needs_bubblewrap
+def test_always_is_for_scripts_that_say_what_they_run(shell: ShellTool, workspace: Path) -> None:
+    (workspace / "tools").mkdir()
+    for script, stands in (("sh tools/a.sh", True), ("sh tools/*.sh", False), ("ls *", True)):
+        assert shell.stands(shell.parse(json.dumps({"script": script}))) is stands
+
+
 async def test_a_day_of_looking_and_one_script(workspace: Path) -> None:
     shell = ShellTool(Workshop(bubblewrap(workspace), workspace, ShellSettings()))
     assert (await told(shell, argv=["ls"]))["stdout"] == "notes\npicture.png\nplan.txt\n"
