@@ -39,9 +39,12 @@ class MqttPhone(Phone):
     async def join(self, state: Path) -> None:
         await super().join(state)
         # Without a session nothing is kept of what was there before the agent
-        known = await MqttState(state / "mqtt" / "session.json").client_id()
+        session = MqttState(state / "mqtt" / "session.json")
+        known = await session.client_id()
         async with connected(broker_of(self._wanted, {}), known, lambda: None) as connection:
             await connection.subscribe([(MqttTopics(self._wanted.topic).inbox, 1)])
+        # What waits from now on is no older than this
+        await session.leave(time.time())
 
     async def write(self, text: str) -> None:
         self._peer.publish(f"barnacle/in/{WHO}", text)
