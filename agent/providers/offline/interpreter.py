@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from agent.providers.offline.clauses import Clause, clauses_of
 from agent.providers.offline.commands import command, tool_step
 from agent.providers.offline.conversation import ConversationTurn
+from agent.providers.offline.corrections import taken_back
 from agent.providers.offline.delayed_orders import timed, until
 from agent.providers.offline.documents import lookup
 from agent.providers.offline.file_orders import writing
@@ -183,6 +184,9 @@ async def _read(
             return Interpretation(analysis, clauses, _heeding(reply, pending), replied=True)
     if not isinstance(step, CallStep) or not _acts(step, box):
         step = followup(analysis, clauses, box, past) or step
+    if not isinstance(step, CallStep) or not _acts(step, box):
+        said = _said(analysis, clauses)
+        step = taken_back(analysis, said, step, box, past) or step
     instead: Analysis | None = None
     if step is None or _leaves_words(step, clauses, box):
         alike = await _by_likeness(analysis, clauses, box, likenesses, step)
