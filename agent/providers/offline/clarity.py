@@ -19,6 +19,8 @@ _WISHES = frozenset(
         *("source", "there", "sheet"),
     }
 )
+# Verbs that tell of a way as well as of where it ends
+_TURNING = frozenset({"move", "switch"})
 # The sentence that goes before the question when something was to happen at another time
 ONLY_NOW = "only_now"
 
@@ -34,7 +36,7 @@ def doubt(reading: ToolReading, clause: Clause) -> str | None:
         return ""
     if strangers(reading, clause, reading.profile.words) or _spare_numbers(reading, clause):
         return ""
-    if _is_contrary(reading, clause):
+    if _is_contrary(reading, clause) or _may_be_by(reading, clause):
         return ""
     return None if all(_is_explained(piece, reading, clause) for piece in clause.unknown) else ""
 
@@ -56,6 +58,18 @@ def _is_contrary(reading: ToolReading, clause: Clause) -> bool:
     """Return true for an output that is to be off and at a number: the fan off at 50 %."""
     numbers = [one for one in reading.filled.arguments.values() if isinstance(one, int | float)]
     return "off" in clause.values and reading.profile.switch is None and any(numbers)
+
+
+def _may_be_by(reading: ToolReading, clause: Clause) -> bool:
+    """Return true for a turn that may be by so much, or to there: turn the servo 10 degrees."""
+    turns = clause.actions & _TURNING and "set" not in clause.actions
+    positions = [
+        one
+        for one in reading.profile.parameters
+        if one.kind in {"number", "integer"} and one.name in reading.filled.arguments
+        if one.kept_by is None and (one.unit is None or one.unit.kind == "angle")
+    ]
+    return bool(turns and positions) and clause.is_far_or_there
 
 
 def _is_explained(piece: Piece, reading: ToolReading, clause: Clause) -> bool:

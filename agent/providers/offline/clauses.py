@@ -115,6 +115,16 @@ class Clause(Struct, frozen=True):
         return any(aims(amount, self.pieces, verb_final=verb_final) for amount in self.amounts)
 
     @property
+    def is_far_or_there(self) -> bool:
+        """Return true if a number may be how far something goes, or where it ends."""
+        verb_final = lexicon(self.code).verb_final
+        pieces = [one for one in self.pieces if not {"aim", "step"} <= {*one.senses}]
+        return not all(
+            is_step(amount, self.pieces) or aims(amount, pieces, verb_final=verb_final)
+            for amount in self.amounts
+        )
+
+    @property
     def measures(self) -> tuple[Piece, ...]:
         """Return the pieces that follow a number: its unit."""
         units = [piece for amount in self.amounts for piece in amount.pieces[1:]]
