@@ -235,3 +235,27 @@ async def test_neither_a_range_nor_a_length_is_a_time_to_begin_at(text: str) -> 
 
 async def test_no_reminder_comes_a_few_minutes_before_the_end_of_a_range() -> None:
     assert await called("remind me from 8 to 9 to drink") == []
+
+
+WITHIN = [
+    ("turn the pump off within two hours", "en"),
+    ("schalte die Pumpe innerhalb von zwei Stunden aus", "de"),
+    ("schalte die Pumpe binnen zwei Stunden aus", "de"),
+    ("apaga la bomba en menos de dos horas", "es"),
+    ("éteins la pompe dans les deux heures", "fr"),
+    ("spegni la pompa entro due ore", "it"),
+    ("desliga a bomba em menos de duas horas", "pt"),
+    ("zet de pomp binnen twee uur uit", "nl"),
+    ("两小时内关水泵", "zh"),
+    ("两小时之内关水泵", "zh"),
+    ("2時間以内にポンプを消して", "ja"),
+    ("두 시간 안에 펌프 꺼", "ko"),
+    ("두 시간 이내에 펌프 꺼", "ko"),
+]
+
+
+@pytest.mark.parametrize(("text", "code"), WITHIN)
+async def test_within_a_time_is_no_length_and_no_time_of_day(text: str, code: str) -> None:
+    ((tool, arguments),) = await called(text)
+    assert (tool, arguments["seconds"]) == ("timer_start", 7200)
+    assert arguments.get("language", "en") == code
