@@ -23,6 +23,7 @@ from agent.providers.offline.plan import (
     ReplyOption,
     SayStep,
     Step,
+    confirmation,
 )
 from agent.providers.offline.scheduled_orders import JOB_NAME
 from agent.providers.offline.senses import actions, values
@@ -50,13 +51,15 @@ _COUNTED = frozenset({TokenKind.DURATION, TokenKind.NUMBER, TokenKind.ORDINAL})
 # What is left of a reminder's words when its time and its verb are gone
 _EDGES = " ,.;:!?、。，！？"
 _Reads = Callable[[str], Awaitable[Step]]
+_ReadsNow = Callable[[], Awaitable[Step]]
 
 
-async def timed(analysis: Analysis, box: Toolbox, read: _Reads) -> Step | None:
+async def timed(analysis: Analysis, box: Toolbox, read: _Reads, read_now: _ReadsNow) -> Step | None:
     """Return the step for an order with a time; None for anything else.
 
     Args:
         read: the step for a sentence, verified.
+        read_now: the step for the whole message, as if it had no time.
     """
     if box.find(START) is not None or box.find(REMINDER) is not None:
         reminder = _reminder(analysis, box)
@@ -64,6 +67,10 @@ async def timed(analysis: Analysis, box: Toolbox, read: _Reads) -> Step | None:
             return reminder
         when = time_phrase_of(analysis.text, analysis.code, *_LATER)
         if when is not None and when.rest and _names_no_timer(when.rest, analysis.code):
+            switches = any(not values().isdisjoint(one.senses) for one in analysis.pieces)
+            if when.is_number and not switches and _acts(await read_now(), box):
+                # To 21 °C, and not at 21:00
+                return None
             return await _later(analysis, when, box, read)
     when = time_phrase_of(analysis.text, analysis.code, TimeKind.FOR, TimeKind.UNTIL)
     if when is None or not when.rest or not _names_no_timer(when.rest, analysis.code):
@@ -78,7 +85,8 @@ async def _later(analysis: Analysis, when: TimePhrase, box: Toolbox, read: _Read
     if said & _NO_ORDER or asks:
         return None
     step = await read(when.rest)
-    if not when.has_time or when.is_part or _is_length(when.rest, analysis.code):
+    is_unclear = when.is_part or when.is_doubtful or _is_length(when.rest, analysis.code)
+    if not when.has_time or is_unclear:
         return SayStep("later_unclear", {"order": when.rest}) if _acts(step, box) else None
     if _acts(step, box):
         return _kept(when, box, analysis.code)
@@ -137,13 +145,23 @@ async def _lasting(when: TimePhrase, box: Toolbox, read: _Reads) -> Step | None:
         return step if is_told else None
     if when.kind is TimeKind.FOR:
         # Without such a tool another may take a duration of its own
-        return _for(step, _whole(when.seconds), box)
+        lasting = _for(step, _whole(when.seconds), box)
+        return _asked(lasting, box) if when.is_doubtful else lasting
     if isinstance(step, AskStep):
         # Its answer would come when the time is another
         return None
     if box.find(NOW) is None:
         return SayStep("until_when")
     return CallStep((Order(NOW, {}),), UNTIL)
+
+
+def _asked(step: Step | None, box: Toolbox) -> Step | None:
+    """Return the question for a length that may be a time of day."""
+    if not isinstance(step, CallStep):
+        return step
+    found = [(box.find(one.tool), one.arguments) for one in step.orders]
+    drafts = tuple(CallDraft(profile, given) for profile, given in found if profile is not None)
+    return AskStep((confirmation(drafts, ""),))
 
 
 async def until(analysis: Analysis, result: str, box: Toolbox, read: _Reads) -> Step:
@@ -232,7 +250,7 @@ def _reminder(analysis: Analysis, box: Toolbox) -> Step | None:
         names_one = JOB_NAME.search(analysis.text.casefold()) is not None
         return SayStep("reminder_when") if begins and not names_one else None
     text = _without_wish(when.rest, analysis.code)
-    if not text or when.is_part or _has_more_time(when.rest, analysis.code):
+    if not text or when.is_part or when.is_doubtful or _has_more_time(when.rest, analysis.code):
         return SayStep("reminder_when")
     language = {} if analysis.code == "en" else {"language": analysis.code}
     return CallStep((Order(REMINDER, {"text": text, **_at(when), **language}),))

@@ -117,10 +117,17 @@ async def understand(
 ) -> Interpretation:
     """Return the step for a message after the turns of the past; there is always one."""
     reads = partial(_of_text, analysis.code, box, past, likenesses)
-    if (step := about_scheduled(analysis, box) or await timed(analysis, box, reads)) is not None:
+    reads_now = partial(_step_now, analysis, box, likenesses)
+    step = about_scheduled(analysis, box) or await timed(analysis, box, reads, reads_now)
+    if step is not None:
         return Interpretation(analysis, clauses_of(analysis), step)
     understood = await _read(analysis, box, past, pending, likenesses)
     return replace(understood, step=_verified(understood, box))
+
+
+async def _step_now(analysis: Analysis, box: Toolbox, likenesses: Likenesses) -> Step:
+    """Return the step for a message as if no time were in it."""
+    return _verified(await _read(analysis, box, [], None, likenesses), box)
 
 
 async def understand_until(

@@ -14,7 +14,7 @@ from agent.providers.offline.time_vocabulary import (
     time_vocabulary,
     units_of,
 )
-from agent.providers.offline.units import UNSPACED, Unit
+from agent.providers.offline.units import UNSPACED, Unit, UnitKind
 from agent.providers.offline.whole_times import (
     AGAIN,
     BARE_LASTS,
@@ -54,6 +54,8 @@ class TimePhrase(Struct, frozen=True):
         rest: the sentence without it.
         has_time: a time of day was said, and not only a day.
         is_part: what stands beside it makes it another day, such as December 24, next week.
+        is_doubtful: it may be a length or a time of day: 8 uur, 8 heures.
+        is_number: it may be any number: à 21.
     """
 
     kind: TimeKind
@@ -62,6 +64,8 @@ class TimePhrase(Struct, frozen=True):
     rest: str = ""
     has_time: bool = True
     is_part: bool = False
+    is_doubtful: bool = False
+    is_number: bool = False
 
 
 _OF_DAYS = frozenset({TimeKind.AT, TimeKind.EVERY})
@@ -95,7 +99,7 @@ def _with_rest(phrase: _Phrase, text: str, units: Sequence[Unit]) -> TimePhrase:
     spaced = " " if parted and text[start - 1 : start].isspace() else ""
     when = phrase.when
     rest = f"{before}{spaced}{after}".strip()
-    return TimePhrase(when.kind, when.seconds, when.told, rest, when.has_time)
+    return replace(when, rest=rest)
 
 
 def _is_part(units: Sequence[Unit], phrase: _Phrase, text: str, own: TimeVocabulary) -> bool:
@@ -126,7 +130,10 @@ def _lasting(units: Sequence[Unit], position: int, own: TimeVocabulary) -> _Phra
     for tag, kind in (("in", TimeKind.IN), ("during", TimeKind.FOR)):
         duration = duration_at(units, start, own.code) if tag in values else None
         if duration is not None:
-            return _Phrase(TimePhrase(kind, duration.seconds), position, duration.end)
+            clock = clocktime_at(units, start, own, bare=True) if "or_clock" in values else None
+            doubtful = clock is not None and clock.end == duration.end
+            when = TimePhrase(kind, duration.seconds, is_doubtful=doubtful)
+            return _Phrase(when, position, duration.end)
     return _bare(units, position, own)
 
 
@@ -180,7 +187,16 @@ def _dated(units: Sequence[Unit], position: int, own: TimeVocabulary) -> _Phrase
     while _take(units, parts, own):
         pass
     when = _said(parts)
-    return None if when is None else _Phrase(when, position, parts.end)
+    if when is None or when.kind is not TimeKind.AT or parts.seen != ["clock"]:
+        return None if when is None else _Phrase(when, position, parts.end)
+    length = None if parts.has_at else duration_at(units, position, own.code)
+    if length is not None and length.end >= parts.end:
+        # 8 heures, with no word before it
+        lasts = TimePhrase(TimeKind.FOR, length.seconds, is_doubtful=True)
+        return _Phrase(lasts, position, length.end)
+    last = units[parts.end - 1]
+    number = parts.has_at and last.kind is UnitKind.NUMBER and ":" not in last.text
+    return _Phrase(replace(when, is_number=number), position, parts.end)
 
 
 def _take(units: Sequence[Unit], parts: _Parts, own: TimeVocabulary) -> bool:

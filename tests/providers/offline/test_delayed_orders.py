@@ -5,10 +5,12 @@ import pytest
 
 from agent.messages import ChatMessage, ToolCall, ToolSpec
 from agent.providers.base import ChatRequest, ChatResponse
+from agent.providers.offline.conversation import table_of
 from agent.providers.offline.provider import OfflineProvider
 from agent.providers.offline.time_phrases import TimeKind, time_phrase_of
 from tests.fakes.said import assistant_said, tool_said, user_said
 from tests.providers.offline.timed_toolset import TIMED
+from tests.providers.offline.toolset import HEATER
 
 PROVIDER = OfflineProvider()
 
@@ -259,3 +261,70 @@ async def test_within_a_time_is_no_length_and_no_time_of_day(text: str, code: st
     ((tool, arguments),) = await called(text)
     assert (tool, arguments["seconds"]) == ("timer_start", 7200)
     assert arguments.get("language", "en") == code
+
+
+LENGTHS = [
+    "zet de pomp 2 uur aan",
+    "zet de pomp voor 2 uur aan",
+    "allume la pompe 2 heures",
+    "enciende la bomba 2 horas",
+    "accendi la pompa due ore",
+    "liga a bomba 2 horas",
+]
+
+
+@pytest.mark.parametrize("text", LENGTHS)
+async def test_hours_without_a_word_for_times_are_asked_about(text: str) -> None:
+    asked = await answered(user_said(text))
+    assert not asked.tool_calls
+    assert "2 h" in asked.text or "2 u" in asked.text
+    yes = {"z": "ja", "a": "oui", "e": "sí", "l": "sim"}[text[0]]
+    said = (
+        user_said(text),
+        assistant_said(asked.text, ()),
+        user_said("sì" if "due" in text else yes),
+    )
+    (call,) = (await answered(*said)).tool_calls
+    assert table_of(call.arguments_json) == {"pin": "pump", "value": "on", "for_seconds": 7200}
+
+
+@pytest.mark.parametrize("text", ["zet de pomp na 8 uur aan", "herinner me na 8 uur aan de kat"])
+async def test_after_eight_hours_or_eight_o_clock_is_not_guessed(text: str) -> None:
+    assert await called(text) == []
+
+
+CLOCKS = [
+    ("zet de pomp om 2 uur aan", "02:00 or 14:00"),
+    ("zet de pomp morgen 8 uur aan", "tomorrow 08:00 or 20:00"),
+    ("allume la pompe à 2 heures", "02:00 or 14:00"),
+    ("enciende la bomba a las 2 horas", "02:00 or 14:00"),
+    ("schalte die Pumpe 8 Uhr ein", "08:00 or 20:00"),
+    ("allume la pompe à 21", "21:00"),
+    ("turn the pump on at 21", "21:00"),
+]
+
+
+@pytest.mark.parametrize(("text", "at"), CLOCKS)
+async def test_hours_of_a_day_stay_times(text: str, at: str) -> None:
+    ((tool, arguments),) = await called(text)
+    assert (tool, arguments["at"]) == ("reminder_set", at)
+
+
+LEVELS = [
+    "mets le chauffage à 21",
+    "metti il riscaldamento a 21",
+    "pon la calefacción a 21",
+    "set the heater at 21",
+]
+
+
+@pytest.mark.parametrize("text", LEVELS)
+async def test_a_number_that_an_order_needs_is_no_time(text: str) -> None:
+    assert await called(text, [*TIMED, HEATER]) == [("board_heater_set", {"temperature": 21})]
+
+
+@pytest.mark.parametrize(
+    "text", ["turn the heater on at 7", "allume le chauffage à 7", "mets le chauffage à 7 heures"]
+)
+async def test_a_time_at_which_something_is_switched_is_no_level(text: str) -> None:
+    assert await called(text, [*TIMED, HEATER]) == []
