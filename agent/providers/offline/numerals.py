@@ -22,6 +22,7 @@ _MAX_WORDS = 8
 _PREFIX_CHARS = 2
 _HUNDRED = 100
 _TEN = 10
+_HALF = 0.5
 _POWERS = frozenset({10_000, 1_000, 100, 10})
 _DIGITS = 6
 
@@ -66,6 +67,8 @@ class Numerals:
         self._below = {} if self._positional else _below_hundred(self._words, inside, rules)
         self._hundreds = {} if self._positional else _hundreds(self._words, inside, rules)
         self._rest: tuple[str, ...] = tuple(rules.get("rest", ()))
+        # What makes half a one more of a number: zweieinhalb, two and a half
+        self._and_half: tuple[str, ...] = tuple(map(fold, rules.get("and_half", ())))
         self._names_gaps: bool = rules.get("names_gaps", False)
         measures = vocabulary["measures"].values()
         self._counters = tuple(fold(word).replace(" ", "") for forms in measures for word in forms)
@@ -146,6 +149,14 @@ class Numerals:
 
     def _value(self, text: str) -> float | None:
         """Return the value of words that are one number."""
+        for ending in self._and_half:
+            if text.endswith(ending):
+                words = text.removesuffix(ending).rstrip()
+                whole = self._inside.get(words, self._whole_value(words))
+                return None if whole is None or whole % 1 else whole + _HALF
+        return self._whole_value(text)
+
+    def _whole_value(self, text: str) -> float | None:
         found = self._below.get(text, self._hundreds.get(text))
         if found is not None:
             return found

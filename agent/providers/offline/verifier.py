@@ -197,7 +197,9 @@ class _Ledger:
         """Return true if the clause names this thing, and none of the others better."""
         said = clause.senses | {f"~{one.text}" for one in clause.pieces} | _joined(clause.pieces)
         if choice is None:
-            named = bool(profile.words & said)
+            named = bool(profile.words & said) or any(
+                closeness(one, said) for one in profile.things
+            )
         else:
             fits = _best(choices, said)
             best = fits[choice.text] == max(fits.values())

@@ -138,3 +138,16 @@ def test_less_at_the_beginning_is_no_sign() -> None:
 )
 def test_a_number_is_one_unit(said: str, wanted: list[str]) -> None:
     assert [unit.text for unit in split(tidy(said), variants())] == wanted
+
+
+HALVES = [
+    ("set the heater to twenty one and a half degrees", 21.5),
+    ("stelle die Heizung auf einundzwanzigeinhalb Grad", 21.5),
+    ("zet de kachel op eenentwintig en een halve graad", 21.5),
+    ("zet de verwarming op 21,5 graden", 21.5),
+]
+
+
+@pytest.mark.parametrize(("said", "degrees"), HALVES)
+async def test_half_a_degree_more_is_set(said: str, degrees: float) -> None:
+    assert outcome(await Talk(RICH).say(said)) == f"board_heater_set temperature={degrees}"
