@@ -235,11 +235,21 @@ def _doubted(sentence: list[Clause]) -> list[Clause]:
         stretch.append(clause)
         if "but" in clause.senses or clause is sentence[-1]:
             denied = any("negate" in one.senses for one in stretch)
-            result += [
+            doubted = [
                 replace(one, doubted=denied and "negate" not in one.senses) for one in stretch
+            ]
+            result += [
+                # Stop, to turn the pump on
+                replace(one, colours=one.colours | {"negate"}) if _only_denies(before) else one
+                for before, one in zip((None, *stretch), doubted, strict=False)
             ]
             stretch = []
     return result
+
+
+def _only_denies(clause: Clause | None) -> bool:
+    """Return true if a clause denies, and says nothing of what it denies."""
+    return clause is not None and "negate" in clause.senses and not clause.weighs
 
 
 def _without_quotes(analysis: Analysis) -> list[Piece]:

@@ -226,7 +226,25 @@ def _act(acting: list[ToolReading], clause: Clause, box: Toolbox) -> _Meant | No
         return _without_named_device(draft, clause)
     if reason is None:
         return _Meant((settle(draft),))
-    return _Meant((confirmation((draft,), reason),))
+    others = [] if reason else _also_named(draft, clause)
+    asked = _choice_of([draft, *others]) if others else confirmation((draft,), reason)
+    return _Meant((asked,))
+
+
+def _also_named(draft: CallDraft, clause: Clause) -> list[CallDraft]:
+    """Return the same order for the other things that a clause names: the pump or the light."""
+    device = draft.profile.device
+    if device is None or clause.doubted or clause.marks & (DOUBTS | {"negate", "state"}):
+        return []
+    chosen = [one for one in device.choices if one.value == draft.arguments.get(device.name)]
+    known = frozenset().union(*(one.senses for one in chosen))
+    left = clause.things - known
+    others = [
+        one
+        for one in device.choices
+        if one not in chosen and any(name.senses <= left for name in (one.name, *one.aliases))
+    ]
+    return [with_argument(draft, device.name, one.value) for one in others]
 
 
 def _several(drafts: Sequence[CallDraft], reason: str | None, clause: Clause) -> _Meant:
