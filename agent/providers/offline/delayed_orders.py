@@ -242,11 +242,15 @@ def _reminder(analysis: Analysis, box: Toolbox) -> Step | None:
     sentence = sentence_of(analysis.text, analysis.code)
     wishes = [token for token in sentence.tokens if token.has("remind")]
     said = {sense for piece in analysis.pieces for sense in piece.senses}
-    if not wishes or box.find(REMINDER) is None or said & _NO_WISH:
+    begins = bool(wishes) and wishes[0] is sentence.tokens[0] and "recall" not in said
+    if not wishes or box.find(REMINDER) is None:
         return None
+    if said & _NO_WISH:
+        # Before eight: when that is, is for the person to say
+        before = said & _NO_WISH == {"past"} and any(one.number for one in analysis.pieces)
+        return SayStep("reminder_when") if begins and before else None
     when = time_phrase_of(analysis.text, analysis.code, *_LATER)
     if when is None:
-        begins = wishes[0] is sentence.tokens[0] and "recall" not in said
         names_one = JOB_NAME.search(analysis.text.casefold()) is not None
         return SayStep("reminder_when") if begins and not names_one else None
     text = _without_wish(when.rest, analysis.code)

@@ -10,7 +10,7 @@ from agent.providers.offline.provider import OfflineProvider
 from agent.providers.offline.time_phrases import TimeKind, time_phrase_of
 from tests.fakes.said import assistant_said, tool_said, user_said
 from tests.providers.offline.timed_toolset import TIMED
-from tests.providers.offline.toolset import HEATER
+from tests.providers.offline.toolset import HEATER, MEMORY_STORE
 
 PROVIDER = OfflineProvider()
 
@@ -328,3 +328,19 @@ async def test_a_number_that_an_order_needs_is_no_time(text: str) -> None:
 )
 async def test_a_time_at_which_something_is_switched_is_no_level(text: str) -> None:
     assert await called(text, [*TIMED, HEATER]) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lembra-me de tomar o remédio antes das 8",
+        "ricordami di chiamare Mei prima delle 8",
+        "remind me to call Mei before 8",
+        "erinnere mich um 8 an den Termin von gestern",
+    ],
+)
+async def test_a_reminder_with_an_unclear_time_asks_when_and_is_no_memory(text: str) -> None:
+    response = await answered(user_said(text), tools=[*TIMED, MEMORY_STORE])
+    assert not response.tool_calls
+    assert response.text.endswith((".", "?"))
+    assert "10" in response.text
