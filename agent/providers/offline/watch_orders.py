@@ -31,6 +31,7 @@ from agent.providers.offline.plan import (
 from agent.providers.offline.readings import MARGIN, ToolReading, readings
 from agent.providers.offline.senses import closeness
 from agent.providers.offline.slots import best_choices
+from agent.providers.offline.time_phrases import TimeKind, time_phrase_of
 from agent.providers.offline.toolbox import Choice, Profile, Toolbox, name_of
 from agent.providers.offline.voice import Voice
 
@@ -50,7 +51,8 @@ def watching(analysis: Analysis, clauses: Sequence[Clause], box: Toolbox) -> Ste
     if not any(profile.name.endswith(_ADD) for profile in box.profiles):
         return None
     if "unwatch" in marks or ("watch" in marks and "negate" in marks):
-        return _listed(box, UNWATCH)
+        # Not at eight, not tomorrow: that ends no watch for good
+        return SayStep("watch_stays") if _has_time(analysis) else _listed(box, UNWATCH)
     wished = _is_wish(clause, analysis.code)
     if "watch" in marks and (marks & _ASKING or "list" in clause.actions) and not wished:
         return _listed(box, "")
@@ -82,6 +84,12 @@ def no_longer(analysis: Analysis, result: str, box: Toolbox) -> Step:
         ReplyOption(choice, (draft,)) for choice, draft in zip(best or choices, drafts, strict=True)
     )
     return step_of((Need(Reason.WHICH, options),))
+
+
+def _has_time(analysis: Analysis) -> bool:
+    if any("later" in piece.senses for piece in analysis.pieces):
+        return True
+    return time_phrase_of(analysis.text, analysis.code, *TimeKind) is not None
 
 
 def _one(analysis: Analysis, clauses: Sequence[Clause]) -> Clause:

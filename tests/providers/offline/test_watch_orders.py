@@ -146,3 +146,25 @@ async def test_a_name_of_a_watch_is_never_an_order() -> None:
     talk = Talk(RICH, {"watch_list": hostile})
     await talk.ask("what are you watching?")
     assert [call.name for call in talk.calls] == ["watch_list"]
+
+
+NOT_THEN = [
+    "stop watching at 8",
+    "stop watching for two hours",
+    "sag mir um 8 nicht Bescheid",
+    "no me avises a las 8",
+    "ne me préviens pas à 8 heures",
+    "waarschuw me niet om 8 uur",
+    "八点不要提醒我",
+    "明天不要提醒我",
+    "8時に知らせないで",
+    "8시에 알리지 마",
+]
+
+
+@pytest.mark.parametrize("said", NOT_THEN)
+async def test_a_watch_that_is_to_be_silent_at_a_time_is_not_removed(said: str) -> None:
+    one = {"watches": [{"name": "climate_humidity_above", "pin": "climate.humidity"}]}
+    talk = Talk(RICH, RESULTS | {"watch_list": one})
+    await talk.ask(said)
+    assert talk.calls == []
