@@ -55,9 +55,15 @@ def _spare_numbers(reading: ToolReading, clause: Clause) -> bool:
 
 
 def _is_contrary(reading: ToolReading, clause: Clause) -> bool:
-    """Return true for an output that is to be off and at a number: the fan off at 50 %."""
+    """Return true for an output that is to be off and at a number: the fan off at 50 %.
+
+    On and at a bare number may be the number of another one: turn fan 2 on.
+    """
     numbers = [one for one in reading.filled.arguments.values() if isinstance(one, int | float)]
-    return "off" in clause.values and reading.profile.switch is None and any(numbers)
+    if reading.profile.switch is not None or not any(numbers):
+        return False
+    bare = any(one.unit is None and not one.is_part for one in clause.amounts)
+    return "off" in clause.values or ("on" in clause.values and bare and not clause.aims)
 
 
 def _may_be_by(reading: ToolReading, clause: Clause) -> bool:

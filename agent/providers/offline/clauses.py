@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from agent.providers.offline.lexicon import lexicon
 from agent.providers.offline.measures import Amount, amounts_of
 from agent.providers.offline.pieces import Analysis, Piece, stem
-from agent.providers.offline.senses import actions, marks, things, values
+from agent.providers.offline.senses import actions, marks, quantities, things, values
 from agent.providers.offline.units import UnitKind
 
 _SENTENCE_ENDS = frozenset("!?。;\n")
@@ -139,7 +139,10 @@ def aims(amount: Amount, pieces: Sequence[Piece], *, verb_final: bool) -> bool:
     10 % to save the plants.
     """
     first, last = pieces.index(amount.pieces[0]), pieces.index(amount.pieces[-1])
-    beside = (*pieces[max(0, first - 2) : first], *pieces[last + 1 : last + 1 + verb_final])
+    # Portuguese a: "liga a ventoinha 2" aims at no number, the thing is between them
+    is_named = first > 0 and bool(things(pieces[first - 1].senses) - quantities().keys())
+    before = pieces[max(0, first - 2) : first] if not is_named else ()
+    beside = (*before, *pieces[last + 1 : last + 1 + verb_final])
     said = {sense for piece in pieces for sense in piece.senses}
     by = {"step"} if said & RELATIVE else set()
     return any("aim" in piece.senses and by.isdisjoint(piece.senses) for piece in beside)
