@@ -1,5 +1,6 @@
 """Replies to a question that was asked before."""
 
+import re
 from collections.abc import Sequence
 
 from agent.providers.offline.clarity import CONDITIONS, DOUBTS, ONLY_NOW
@@ -23,6 +24,10 @@ from agent.providers.offline.slots import best_choices, fitting_number
 from agent.providers.offline.units import EDGES
 
 _ORDINALS = ("first", "second", "third")
+# What is chosen is called by a name, which may have a number
+_NAMING = frozenset({Reason.WHICH, Reason.MEAN})
+_NUMBER = re.compile(r"(?<!\d)\d{1,6}(?!\d)")
+_UNCLEAR = CONDITIONS | DOUBTS | {"question", "negate"}
 _CONFIRMING = frozenset({Reason.CONFIRM, Reason.FORGET_THIS, Reason.PHRASE})
 
 
@@ -32,7 +37,8 @@ def replied(asked: AskStep, text: str, clauses: Sequence[Clause]) -> Step | None
     if clause.marks & {"no", "cancel"} or (clause.marks & {"negate"} and not clause.weighs):
         return SayStep("cancelled")
     need = asked.need
-    items = _settled(need, text, clause)
+    several = len(clauses) > 1 and need.reason in _NAMING
+    items = _settled_all(need, clauses) if several else _settled(need, text, clause)
     if items is None:
         return None
     plan: list[Item] = []
@@ -61,7 +67,7 @@ def _settled(need: Need, text: str, clause: Clause) -> list[Item] | None:
     if need.reason is Reason.FILL:
         return _filled(need, text, clause)
     every = list(need.options) if marks & {"all", "both"} else []
-    chosen = every or _spelled(need.options, text) or _chosen(need.options, clause)
+    chosen = every or _spelled(need.options, text) or _chosen(need, clause)
     if len(chosen) > 1 and not marks & {"all", "both"}:
         reason = Reason.MEAN if need.reason is Reason.WHICH else need.reason
         return [Need(reason, tuple(chosen), need.parameter)]
@@ -71,6 +77,17 @@ def _settled(need: Need, text: str, clause: Clause) -> list[Item] | None:
     return _all(chosen) or None
 
 
+def _settled_all(need: Need, clauses: Sequence[Clause]) -> list[Item] | None:
+    """Return the items for a reply that names several: the first and the third."""
+    chosen: list[ReplyOption] = []
+    for clause in clauses:
+        found = _chosen(need, clause)
+        if len(found) != 1 or clause.marks & _UNCLEAR:
+            return None
+        chosen += [one for one in found if one not in chosen]
+    return _all(chosen)
+
+
 def _spelled(options: Sequence[ReplyOption], text: str) -> list[ReplyOption]:
     """Return the option that a reply is, letter by letter: its words may be those of others."""
     said = text.strip(EDGES).casefold()
@@ -78,21 +95,32 @@ def _spelled(options: Sequence[ReplyOption], text: str) -> list[ReplyOption]:
     return same if len(same) == 1 else []
 
 
-def _chosen(options: Sequence[ReplyOption], clause: Clause) -> list[ReplyOption]:
-    """Return the options that a reply names, by their words or by their place."""
-    choices = tuple(option.choice for option in options)
-    best = best_choices(choices, clause)
+def _chosen(need: Need, clause: Clause) -> list[ReplyOption]:
+    """Return the options that a reply names, by their words, their numbers or their place."""
+    options = need.options
+    best = best_choices(tuple(option.choice for option in options), clause)
     if best:
         return [option for option in options if option.choice in best]
-    for place, ordinal in enumerate(_ORDINALS):
-        if ordinal in clause.marks:
-            return list(options[place : place + 1])
+    ordinals = [at for at, one in enumerate(_ORDINALS, 1) if one in clause.marks]
+    if len(ordinals) > 1:
+        return [options[at - 1] for at in ordinals if at <= len(options)]
     number = clause.numbers[0].number if len(clause.numbers) == 1 else None
-    if number is not None and number in range(1, len(options) + 1):
-        return [options[int(number) - 1]]
-    if "yes" in clause.marks and len(options) == 1:
-        return list(options)
-    return []
+    said = ordinals[0] if ordinals else number
+    if said is None:
+        return list(options) if "yes" in clause.marks and len(options) == 1 else []
+    placed = [options[int(said) - 1]] if said in range(1, len(options) + 1) else []
+    if need.reason not in _NAMING or not any(map(_numbers_of, options)):
+        return placed
+    named = [option for option in options if said in _numbers_of(option)]
+    # The second of valve 2 and valve 3 may be either
+    return named if not ordinals else [*named, *(one for one in placed if one not in named)]
+
+
+def _numbers_of(option: ReplyOption) -> frozenset[int]:
+    """Return the numbers in the names of a thing."""
+    choice = option.choice
+    names = (choice.text, *(alias.spelling for alias in choice.aliases))
+    return frozenset(int(one) for name in names for one in _NUMBER.findall(name))
 
 
 def _filled(need: Need, text: str, clause: Clause) -> list[Item] | None:

@@ -197,3 +197,58 @@ async def test_calls_of_an_earlier_turn_are_not_taken_for_results_of_this_one() 
     )
     response = await OfflineProvider().chat(ChatRequest(messages, TOOLS))
     assert outcome(response) == "board_gpio_write pin=led value=on"
+
+
+VALVES = (
+    spec(
+        "board_gpio_write",
+        "Set an output.",
+        {"pin": choice("valve 2", "valve 3", "pump"), "value": choice("off", "on")},
+        effect=Effect.ACTUATE,
+    ),
+    *AGENT,
+)
+SECOND = "board_gpio_write pin=valve 2 value=on"
+THIRD = "board_gpio_write pin=valve 3 value=on"
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("2", SECOND),
+        ("3", THIRD),
+        ("two", SECOND),
+        ("valve 2", SECOND),
+        ("the second", "ask"),
+        ("1", "say"),
+        ("2 and 3", f"{SECOND}; {THIRD}"),
+        ("valve 3 and valve 2", f"{THIRD}; {SECOND}"),
+        ("valve 2 and the fridge", "say"),
+        ("valve 2 and not 3", "say"),
+        ("both", f"{SECOND}; {THIRD}"),
+    ],
+)
+async def test_a_number_is_that_of_a_name_before_it_is_a_place(reply: str, wanted: str) -> None:
+    talk = Talk(VALVES)
+    assert outcome(await talk.say("turn on the valve")) == "ask"
+    assert outcome(await talk.say(reply)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("the led and the pump", ["led", "pump"]),
+        ("1 and 3", ["led", "relay"]),
+    ],
+)
+async def test_several_things_may_be_the_answer(reply: str, wanted: list[str]) -> None:
+    talk = Talk()
+    await talk.say("turn it on")
+    calls = "; ".join(f"board_gpio_write pin={one} value=on" for one in wanted)
+    assert outcome(await talk.say(reply)) == calls
+
+
+async def test_of_two_places_neither_is_done_alone() -> None:
+    talk = Talk()
+    await talk.say("turn it on")
+    assert (await talk.say("the first and the third")).text == "Do you mean the led or the relay?"
