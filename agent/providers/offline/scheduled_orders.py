@@ -5,10 +5,12 @@ Setting one is read with its time, elsewhere.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.providers.offline.conversation import Exchange, table_of
 from agent.providers.offline.pieces import Analysis
@@ -52,6 +54,8 @@ _WITHOUT_PLURAL = frozenset({"zh", "ja", "ko"})
 _NO_ORDER = frozenset({"negate", "suppose", "past", "report"})
 # A reminder's own words are cut: a question is looked over
 _SHOWN_CHARS = 60
+# As many of them as the tools for timers take for a name
+_NAME_CHARS = 40
 
 
 class _Said(Struct, frozen=True):
@@ -110,7 +114,8 @@ def change_scheduled(analysis: Analysis, looked_up: Sequence[Exchange], box: Too
     calls = [one.calls[said.deed] for one in meant]
     if len(meant) == 1 or is_every:
         return step_of(tuple(calls))
-    options = tuple(_option(one, said, box) for one in meant[:MAX_OPTIONS])
+    texts = Counter(one.text.casefold()[:_NAME_CHARS] for one in entries)
+    options = tuple(_option(one, said, box, texts) for one in meant[:MAX_OPTIONS])
     return step_of((Need(Reason.WHICH_TEXT, options),))
 
 
@@ -123,35 +128,44 @@ def _lookups(said: _Said, box: Toolbox) -> tuple[Order, ...]:
 
 def _said(analysis: Analysis) -> _Said | None:
     """Read a sentence of which every word is accounted for; None for any other."""
-    sentence = sentence_of(analysis.text, analysis.code)
-    nouns = [place for place, token in enumerate(sentence.tokens) if token.has(*_NOUNS)]
-    is_named = JOB_NAME.search(analysis.text.casefold()) is not None
-    if (not nouns and not is_named) or _is_no_order(analysis):
+    senses = {sense for piece in analysis.pieces for sense in piece.senses}
+    if senses & _NO_ORDER:
         return None
-    head, text = _parted(sentence, nouns[0]) if nouns else (sentence.tokens, "")
+    when = time_phrase_of(analysis.text, analysis.code, TimeKind.IN, TimeKind.AT, TimeKind.EVERY)
+    if when is None:
+        return _read(analysis.text, analysis.code)
+    # What is to come at a time is being set; what is cancelled is there, and is called by its time
+    said = _read(when.rest, analysis.code, is_by_time=True)
+    if said is None or said.deed == "list" or said.words:
+        return None
+    return replace(said, words=(when.told or str(when.seconds),), every=False)
+
+
+def _read(text: str, code: str, *, is_by_time: bool = False) -> _Said | None:
+    sentence = sentence_of(text, code)
+    nouns = [place for place, token in enumerate(sentence.tokens) if token.has(*_NOUNS)]
+    is_named = JOB_NAME.search(text.casefold()) is not None
+    if not nouns and not is_named:
+        return None
+    head, about = _parted(sentence, nouns[0]) if nouns else (sentence.tokens, "")
     tags = frozenset().union(*(token.tags for token in head))
     deed = next((name for name, own in _DEEDS.items() if own & tags), "")
     others = [token for token in head if not token.has(*_BESIDE)]
+    if is_by_time:
+        if any(token.has("remind") and not token.has(*_NOUNS) for token in head):
+            return None
+        # Of the time: de las, for, の
+        others = [token for token in others if token.kind is not TokenKind.TAGGED]
     if not deed or any(token.kind is TokenKind.TAGGED for token in others):
         return None
-    words = [sentence.words(token) for token in others] + text.split()
+    words = [sentence.words(token) for token in others] + about.split()
     # One job is what somebody does for a living
-    one_job = "job" in tags and analysis.code not in _WITHOUT_PLURAL
+    one_job = "job" in tags and code not in _WITHOUT_PLURAL
     if deed == "list" and (words or one_job):
         return None
     every = not tags.isdisjoint({"all", "jobs", "reminders"})
     told = tuple(word.casefold() for word in words)
     return _Said(deed, not tags.isdisjoint(_REMINDERS), told, every)
-
-
-def _is_no_order(analysis: Analysis) -> bool:
-    said = {sense for piece in analysis.pieces for sense in piece.senses}
-    # What is to come at a time is being set
-    return (
-        bool(said & _NO_ORDER)
-        or time_phrase_of(analysis.text, analysis.code, TimeKind.IN, TimeKind.AT, TimeKind.EVERY)
-        is not None
-    )
 
 
 def _parted(sentence: Sentence, noun: int) -> tuple[Sequence[TimeToken], str]:
@@ -206,8 +220,13 @@ def _shown(entry: _Entry, said: _Said) -> str:
     return printable_line(entry.text, _SHOWN_CHARS) if said.reminders else entry.name
 
 
-def _option(entry: _Entry, said: _Said, box: Toolbox) -> ReplyOption:
+def _option(entry: _Entry, said: _Said, box: Toolbox, texts: Mapping[str, int]) -> ReplyOption:
+    """Return an answer; until it comes a reminder may end, and the numbers of others change."""
     call, shown = entry.calls[said.deed], _shown(entry, said)
+    name = entry.text[:_NAME_CHARS]
+    if "number" in call.arguments and name.strip() and texts[name.casefold()] == 1:
+        others = {key: one for key, one in call.arguments.items() if key != "number"}
+        call = Order(call.tool, {"name": name, "reminder": True, **others})
     profile = box.find(call.tool)
     drafts = (CallDraft(profile, call.arguments),) if profile is not None else ()
     return ReplyOption(Choice(shown, shown, name_of(shown)), drafts)

@@ -203,3 +203,51 @@ def test_what_is_about_something_else_is_left_to_others(code: str, text: str) ->
 
 def test_where_there_are_no_jobs_nothing_is_read() -> None:
     assert about_scheduled(analyse("list my jobs", "en"), toolbox(TIMED)) is None
+
+
+BY_TIME = [
+    ("en", "cancel the 8 o'clock reminder"),
+    ("en", "delete the reminder for tomorrow"),
+    ("en", "pause my reminder at 8"),
+    ("de", "lösche die Erinnerung um 8"),
+    ("de", "Erinnerung um 8 Uhr löschen"),
+    ("es", "cancela el recordatorio a las 8"),
+    ("fr", "annule le rappel à 8 heures"),
+    ("it", "annulla il promemoria alle 8"),
+    ("pt", "cancela o lembrete às 8"),
+    ("nl", "annuleer de herinnering om 8 uur"),
+    ("zh", "取消八点的提醒"),
+    ("ja", "8時のリマインダーを取り消して"),
+    ("ko", "8시 알림 취소"),
+]
+
+
+@pytest.mark.parametrize(("code", "text"), BY_TIME)
+def test_a_reminder_that_is_called_by_its_time_sets_no_other_one(code: str, text: str) -> None:
+    step = changed(text, code)
+    assert isinstance(step, SayStep)
+    assert step.key == "no_such_scheduled"
+
+
+SET = [
+    ("en", "set a reminder at 8 to cancel the gym"),
+    ("en", "reminder at 8: cancel the gym"),
+    ("en", "remind me at 8 to delete the photos"),
+    ("zh", "八点提醒我取消订单"),
+]
+
+
+@pytest.mark.parametrize(("code", "text"), SET)
+def test_what_is_to_be_cancelled_at_a_time_is_being_set(code: str, text: str) -> None:
+    assert read(code, text) is None
+
+
+def test_an_answer_names_a_reminder_whose_number_may_have_changed() -> None:
+    step = changed("cancel the reminder")
+    assert isinstance(step, AskStep)
+    given = [option.drafts[0].arguments for option in step.need.options]
+    assert given == [
+        {"name": "call Mei", "reminder": True},
+        {"name": "water the plants", "reminder": True},
+        {"name": "reminder-1"},
+    ]
