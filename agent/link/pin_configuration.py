@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from agent.errors import CallRefused, WrongDevice
 from agent.link import frame as wire
-from agent.link.clashes import clash
 from agent.link.configuration import (
     NO_HASH,
     PinEntry,
@@ -204,6 +203,8 @@ class PinConfiguration:
                 backup of this one configured it.
             LinkLost, OutcomeUnknown: the session ended; it begins again at the next one.
         """
+        from agent.link.clashes import clash  # noqa: PLC0415 - a board needs it, no start
+
         in_force, raw = await self._settled(connection, has_hash, clash(self._pins, board))
         await asyncio.to_thread(self._seen.put, raw or _NOTHING)
         return in_force

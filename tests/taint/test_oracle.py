@@ -19,12 +19,12 @@ import agent.tools
 from agent.approvals.gate import Gate
 from agent.channels.base import Answer, Question
 from agent.messages import Provenance, Role
-from agent.passage import Passage
 from agent.providers.base import ChatRequest, ChatResponse, Provider, StopReason
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
 from agent.security.policy import Autonomy, Policy
 from agent.tools.base import AnyTool, Tool, ToolContext
+from agent.tools.inquiry import InquiryAnswer
 from agent.tools.registry import Registry
 from agent.tools.search import ToolSearchTool
 from agent.turn.turn import TurnRunner, TurnSeams
@@ -112,8 +112,8 @@ async def nothing(*_: object) -> None:
     return None
 
 
-async def asked(_question: str) -> Passage:
-    return Passage(CANARY, Provenance.USER, "")
+async def asked(_question: str, _trust: Provenance = Provenance.MODEL) -> InquiryAnswer:
+    return InquiryAnswer(CANARY, Provenance.USER)
 
 
 async def use(made: World, tool: AnyTool, tally: Tally) -> None:
