@@ -188,6 +188,8 @@ class EmailSettings(ConfigSection, frozen=True, kw_only=True):
 
     # What it is written to at, and answers from
     address: Mail = ""
+    # Other addresses whose letters come to that mailbox: one to somebody else is no order
+    aliases: Annotated[tuple[Mail, ...], Meta(max_length=50)] = ()
     # imaps:// with TLS; imap:// only on this machine
     imap: MailAddress = ""
     # submissions:// with TLS, submission:// begins it; without either only on this machine

@@ -30,6 +30,8 @@ OWNER_DOMAIN = "owner.example"
 # Has SPF and keys, too: every stranger can
 STRANGER_DOMAIN = "evil.example"
 SELECTOR = "s1"
+# What every large provider signs
+COVERED = ("from", "to", "subject", "date", "message-id")
 # No server takes it for a part of itself
 _STRANGERS_ADDRESS = "127.0.0.7"
 WAYS_IN = ("all", "spf", "dkim")
@@ -111,12 +113,22 @@ class Signer:
         )
         return f"v=DKIM1; k=rsa; p={base64.b64encode(public).decode()}"
 
-    def signed(self, letter: bytes, identity: str = "", domain: str = "") -> bytes:
-        """Return the letter under a signature (simple/simple) of its last From.
+    def signed(
+        self,
+        letter: bytes,
+        identity: str = "",
+        domain: str = "",
+        *,
+        covers: Sequence[str] = COVERED,
+        tags: str = "",
+    ) -> bytes:
+        """Return the letter under a signature (simple/simple) of the last of each field.
 
         Args:
             identity: the tag `i`, which a signer chooses freely before its domain.
             domain: another one to sign for, with this key.
+            covers: the fields that it signs, in lower case.
+            tags: others, each with its semicolon.
         """
         head, _, body = letter.partition(b"\r\n\r\n")
         body = body.rstrip(b"\r\n") + b"\r\n"
@@ -124,12 +136,18 @@ class Signer:
         tag = f" i={identity};" if identity else ""
         field_ = (
             f"DKIM-Signature: v=1; a=rsa-sha256; c=simple/simple; d={domain or self.domain};"
-            f" s={SELECTOR};{tag}\r\n h=from; bh={digest};\r\n b="
+            f" s={SELECTOR};{tag}{tags}\r\n h={':'.join(covers)}; bh={digest};\r\n b="
         ).encode()
-        # A field with the lines that continue it; the last of several is the one that is signed
-        sender = re.findall(rb"(?im)^from:[^\r]*(?:\r\n[ \t][^\r]*)*", head)[-1]
-        signature = self.key.sign(sender + b"\r\n" + field_, padding.PKCS1v15(), hashes.SHA256())
+        told = b"".join(_last_field(head, name) for name in covers) + field_
+        signature = self.key.sign(told, padding.PKCS1v15(), hashes.SHA256())
         return field_ + base64.b64encode(signature) + b"\r\n" + head + b"\r\n\r\n" + body
+
+
+def _last_field(head: bytes, name: str) -> bytes:
+    """Return a field with the lines that continue it; the last of several is what is signed."""
+    form = rf"(?im)^{name}:[^\r]*(?:\r\n[ \t][^\r]*)*".encode()
+    found = re.findall(form, head)
+    return found[-1] + b"\r\n" if found else b""
 
 
 class CheckedMail:

@@ -12,6 +12,7 @@ from agent.channels.base import Answer, Question
 from agent.channels.context import ChannelContext
 from agent.channels.email.channel import EmailChannel
 from agent.channels.email.receive import ImapAccount
+from agent.channels.email.replays import EmailReceiver
 from agent.channels.email.send import SmtpSubmission, SmtpTls
 from agent.channels.received_files import ReceivedFiles
 from agent.config import Secret
@@ -112,7 +113,7 @@ class EmailPlatform:
                 password=password,
                 sender=agent,
             ),
-            VOUCHES,
+            EmailReceiver(VOUCHES, (agent,)),
             place,
             SystemClock(),
         )

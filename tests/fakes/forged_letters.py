@@ -21,6 +21,7 @@ class Forgery:
         above: header lines that stand over it, without a line end.
         identity: the tag `i` of the stranger's signature; None for no signature.
         signs_as: another domain that the stranger claims to sign for, with the own key.
+        date: of a letter of long ago, which nobody signs by himself.
     """
 
     name: str
@@ -30,14 +31,16 @@ class Forgery:
     below: str = ""
     identity: str | None = None
     signs_as: str = ""
+    to: str = "agent@example.org"
+    date: str = "Mon, 02 Mar 2026 10:00:00 +0000"
 
     def text(self) -> bytes:
         lines = [
             *([self.above] if self.above else []),
             self.author,
-            "To: agent@example.org",
+            f"To: {self.to}",
             "Subject: ",
-            "Date: Mon, 02 Mar 2026 10:00:00 +0000",
+            f"Date: {self.date}",
             f"Message-ID: <{self.name}@evil.example>",
             *([self.below] if self.below else []),
             "",

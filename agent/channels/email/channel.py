@@ -5,17 +5,16 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
 from agent.channels import approvals
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
-from agent.channels.certificate_authority import trust
 from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
 from agent.channels.delivery_steps import DoneSteps, refused, unsendable
+from agent.channels.email.accounts import imap_account, receiver, submission
 from agent.channels.email.bulk import LetterBulk
 from agent.channels.email.commands import command_in, is_a_command
 from agent.channels.email.contents import MAX_FILES, EmailFile
@@ -29,11 +28,11 @@ from agent.channels.email.inbound import (
 from agent.channels.email.parser import header_of, is_readable, parsed
 from agent.channels.email.quotes import own_lines
 from agent.channels.email.receive import ImapAccount, ImapMailbox, NewEmail, entered
+from agent.channels.email.replays import EmailReceiver, why_replayed
 from agent.channels.email.send import (
     DISPLAY_NAME,
     EmailDraft,
     SmtpSubmission,
-    SmtpTls,
     attach,
     greet,
     submit,
@@ -47,8 +46,6 @@ from agent.channels.settings import ChannelsSettings, EmailSettings
 from agent.config import Secret
 from agent.errors import ConfigRefused, MessageRefused
 from agent.messages import Address, Attachment, Inbound, Outbound, Provenance
-from agent.net.addresses import is_this_machine
-from agent.net.tls import unchecked_context
 from agent.system.clock import Clock
 from agent.text.printable import printable_line
 
@@ -77,7 +74,7 @@ class EmailChannel(Channel):
     """Channel of one mail address.
 
     Args:
-        authserv_id: the receiving server, by the name that it puts before its results.
+        receiver: where letters come in, and at which addresses.
     """
 
     name = NAME
@@ -87,14 +84,14 @@ class EmailChannel(Channel):
         self,
         account: ImapAccount,
         submission: SmtpSubmission,
-        authserv_id: str,
+        receiver: EmailReceiver,
         place: ChannelContext,
         clock: Clock,
     ) -> None:
         self.pulse: Pulse = Pulse(clock)
         self._account = account
         self._submission = submission
-        self._authserv_id = authserv_id
+        self._receiver = receiver
         self._place = place
         self._clock = clock
         self._position = EmailCursor(
@@ -184,9 +181,9 @@ class EmailChannel(Channel):
             _log.info("email: message not answered (reason=%s)", reason)
             return
         sender = sender_of(message)
-        if trouble := why_unverified(arrived.raw, sender, self._authserv_id):
+        if trouble := self._why_untrue(arrived, sender):
             _log.warning(
-                "email: message dropped, sender not verified (from=%s, reason=%s)",
+                "email: message dropped, not verified (from=%s, reason=%s)",
                 printable_line(sender, MAX_ADDRESS_CHARS),
                 trouble,
             )
@@ -201,6 +198,13 @@ class EmailChannel(Channel):
         )
         await self._threads.note(letter, thread)
         await deliver(await self._with_files(inbound, letter))
+
+    def _why_untrue(self, arrived: NewEmail, sender: str) -> str:
+        """Return why it may not be what the sender writes to us now; empty if it is."""
+        came_at_s = self._clock.wall_s() if arrived.came_at_s is None else arrived.came_at_s
+        return why_unverified(arrived.raw, sender, self._receiver.server) or why_replayed(
+            arrived.raw, sender, self._receiver, came_at_s
+        )
 
     def _answers(self, letter: ReceivedEmail) -> bool:
         """Take an answer to a question, whatever a program puts below it."""
@@ -297,9 +301,6 @@ async def _pieces(file: EmailFile) -> AsyncGenerator[bytes, None]:
         yield piece
 
 
-_PORTS = {"imaps": 993, "imap": 143, "submissions": 465, "submission": 587}
-
-
 class Email(Platform):
     """Platform of a mailbox."""
 
@@ -326,18 +327,21 @@ class Email(Platform):
         wanted = _wanted(channels)
         password = _password(wanted, reach.environ)
         _check(wanted, password)
-        account = _account(wanted, password, reach.environ)
-        submission = _submission(wanted, password, reach.environ)
-        place = channel_context(self.name, channels, reach)
-        return EmailChannel(account, submission, wanted.authserv_id, place, reach.clock)
+        return EmailChannel(
+            imap_account(wanted, password, reach.environ),
+            submission(wanted, password, reach.environ),
+            receiver(wanted),
+            channel_context(self.name, channels, reach),
+            reach.clock,
+        )
 
     async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
         wanted = _wanted(channels)
         password = _password(wanted, reach.environ)
         _check(wanted, password)
-        async with entered(_account(wanted, password, reach.environ)):
+        async with entered(imap_account(wanted, password, reach.environ)):
             pass
-        await greet(_submission(wanted, password, reach.environ))
+        await greet(submission(wanted, password, reach.environ))
         return f"reads and writes letters as {wanted.address}, where {wanted.authserv_id} vouches"
 
 
@@ -366,28 +370,3 @@ def _check(wanted: EmailSettings, password: Secret) -> None:
             "forged ones. Set it to the text before the first ; of Authentication-Results in "
             "any mail of that mailbox"
         )
-
-
-def _account(wanted: EmailSettings, password: Secret, environ: Mapping[str, str]) -> ImapAccount:
-    place = urlsplit(wanted.imap)
-    host, port = place.hostname or "", place.port or _PORTS[place.scheme]
-    is_encrypted = place.scheme == "imaps"
-    if not is_encrypted and not is_this_machine(host):
-        raise ConfigRefused("channels.email.imap needs TLS: use imaps://")
-    context = trust(NAME, wanted.ca_file, environ) if is_encrypted else None
-    return ImapAccount(host, port, context, wanted.user or wanted.address, password, wanted.folder)
-
-
-def _submission(
-    wanted: EmailSettings, password: Secret, environ: Mapping[str, str]
-) -> SmtpSubmission:
-    place = urlsplit(wanted.smtp)
-    host, port = place.hostname or "", place.port or _PORTS[place.scheme]
-    tls = SmtpTls.FROM_THE_START if place.scheme == "submissions" else SmtpTls.BEGUN
-    context = trust(NAME, wanted.ca_file, environ)
-    if tls is SmtpTls.BEGUN and is_this_machine(host):
-        # Nobody is between, and such a server has a certificate for another name, or of its own
-        tls = SmtpTls.OFFERED
-        context = context if wanted.ca_file else unchecked_context()
-    user = wanted.user or wanted.address
-    return SmtpSubmission(host, port, context, tls, user, password, wanted.address)

@@ -10,33 +10,33 @@ and no parser can tell. So a letter in which one of those texts is not plain is 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from agent.channels.email.auth_results import AuthMethodResult, AuthResults, parse_auth_results
 from agent.channels.email.header_fields import HeaderField, UnclearHeader, split_header
 
 RESULTS = "authentication-results"
 # Puts its results below its own Received and removes those that claim to be its own
-_BELOW_THEIR_RECEIVED = frozenset({"mx.google.com"})
+BELOW_THEIR_RECEIVED = frozenset({"mx.google.com"})
 _ATOM = r"[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+"
 _LABEL_END = r"(?:[A-Za-z0-9\-]{0,61}[A-Za-z0-9])?"
 _DOMAIN = rf"(?:[A-Za-z0-9]{_LABEL_END}\.)+[A-Za-z]{_LABEL_END}"
-_ADDRESS = rf"{_ATOM}(?:\.{_ATOM})*@{_DOMAIN}"
+ADDRESS = rf"{_ATOM}(?:\.{_ATOM})*@{_DOMAIN}"
 _NAME = r"(?:\"(?:[^\"\\\x00-\x1f\x7f]|\\[ -~])*\"|[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~. \t])*"
-_AUTHOR = re.compile(rf"[ \t]*(?:{_NAME}<(?P<named>{_ADDRESS})>|(?P<bare>{_ADDRESS}))[ \t]*")
-_ENVELOPE = re.compile(rf"\s*(?:<>|<{_ADDRESS}>|{_ADDRESS})\s*")
+_AUTHOR = re.compile(rf"[ \t]*(?:{_NAME}<(?P<named>{ADDRESS})>|(?P<bare>{ADDRESS}))[ \t]*")
+_ENVELOPE = re.compile(rf"\s*(?:<>|<{ADDRESS}>|{ADDRESS})\s*")
 # Without `=`, with which a signature spells characters that would be seen
 _TAGS = {
     "d": re.compile(_DOMAIN),
     "s": re.compile(r"[A-Za-z0-9_.\-]+"),
     "i": re.compile(rf"[A-Za-z0-9_.+\-]*@{_DOMAIN}"),
 }
-_RECEIVED = re.compile(
+RECEIVED = re.compile(
     r"\([^()]*\[(?:IPv6:)?([0-9A-Fa-f.:]+)\][^()]*\).*?\sby\s+([^\s;()]+)", re.DOTALL
 )
 # Which property says whom a check is about, where no DMARC policy decides
-_PROPERTIES = {"dkim": "header.d", "spf": "smtp.mailfrom"}
-_THIS_MACHINE = frozenset({"127.0.0.1", "::1"})
+PROPERTIES = {"dkim": "header.d", "spf": "smtp.mailfrom"}
+THIS_MACHINE = frozenset({"127.0.0.1", "::1"})
 
 
 def why_unverified(raw: bytes, sender: str, server: str) -> str:
@@ -52,7 +52,7 @@ def why_unverified(raw: bytes, sender: str, server: str) -> str:
         fields = split_header(raw)
         if _author(fields) != sender.lower():
             return "its From can be read in two ways"
-        place, results = _topmost(fields, server.lower())
+        place, results = topmost_results(fields, server.lower())
         _check_place(fields[:place], server.lower())
         _check_chosen(fields, fields[:place])
         is_proven = _is_proven(results, sender.lower().rpartition("@")[2])
@@ -69,8 +69,12 @@ def _author(fields: Sequence[HeaderField]) -> str:
     return (found["named"] or found["bare"]).lower()
 
 
-def _topmost(fields: Sequence[HeaderField], server: str) -> tuple[int, AuthResults]:
-    """Return the server's own results; lower ones may come from anybody."""
+def topmost_results(fields: Sequence[HeaderField], server: str) -> tuple[int, AuthResults]:
+    """Return the place of the server's own results, and them; lower ones may come from anybody.
+
+    Raises:
+        UnclearHeader: there are none, or nobody can tell.
+    """
     for place, field in enumerate(fields):
         if field.name == RESULTS:
             results = parse_auth_results(field.value)
@@ -81,12 +85,12 @@ def _topmost(fields: Sequence[HeaderField], server: str) -> tuple[int, AuthResul
 
 def _check_place(above: Sequence[HeaderField], server: str) -> None:
     """Refuse results below the server's own Received: they came with the letter."""
-    if server in _BELOW_THEIR_RECEIVED:
+    if server in BELOW_THEIR_RECEIVED:
         return
     for field in above:
-        found = _RECEIVED.search(field.value) if field.name == "received" else None
+        found = RECEIVED.search(field.value) if field.name == "received" else None
         # Filters on the same machine hand letters back to it
-        if found and found[2].lower() == server and found[1] not in _THIS_MACHINE:
+        if found and found[2].lower() == server and found[1] not in THIS_MACHINE:
             raise UnclearHeader(f"its Authentication-Results are older than {server}")
 
 
@@ -104,30 +108,36 @@ def _check_chosen(fields: Sequence[HeaderField], above: Sequence[HeaderField]) -
 
 def _is_plain(signature: str) -> bool:
     seen = set()
-    for tag in signature.split(";"):
-        name, _, value = ("".join(part.split()) for part in tag.partition("="))
-        name = name.lower()
+    for name, value in signature_tags(signature):
         if name in seen or (name in _TAGS and _TAGS[name].fullmatch(value) is None):
             return False
         seen.add(name or value)
     return True
 
 
+def signature_tags(signature: str) -> Iterator[tuple[str, str]]:
+    """Yield the tags of a `DKIM-Signature`, names in lower case, without any space."""
+    for tag in signature.split(";"):
+        name, _, value = ("".join(part.split()) for part in tag.partition("="))
+        yield name.lower(), value
+
+
 def _is_proven(results: AuthResults, domain: str) -> bool:
     dmarc = [one for one in results.results if one.method == "dmarc"]
-    sent = [one for one in results.results if _PROPERTIES["spf"] in one.properties]
+    sent = [one for one in results.results if PROPERTIES["spf"] in one.properties]
     if len(dmarc) > 1 or len([one for one in sent if one.method == "spf"]) > 1:
         raise UnclearHeader("its Authentication-Results say something twice")
-    if dmarc and _domain(dmarc[0], "header.from") != domain:
+    if dmarc and domain_of(dmarc[0], "header.from") != domain:
         return False
     if dmarc and dmarc[0].result != "none":
         return dmarc[0].result == "pass"
     return any(
-        one.result == "pass" and _domain(one, _PROPERTIES[one.method]) == domain
+        one.result == "pass" and domain_of(one, PROPERTIES[one.method]) == domain
         for one in results.results
-        if one.method in _PROPERTIES
+        if one.method in PROPERTIES
     )
 
 
-def _domain(result: AuthMethodResult, name: str) -> str:
+def domain_of(result: AuthMethodResult, name: str) -> str:
+    """Return the domain in a property of a check; empty without one."""
     return result.properties.get(name, "").rpartition("@")[2].lower().removesuffix(".")

@@ -3,8 +3,10 @@
 import asyncio
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from email.utils import formatdate
 from itertools import product
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 from agent.channels.context import ChannelContext
 from agent.channels.email.channel import EmailChannel
 from agent.channels.email.receive import ImapAccount
+from agent.channels.email.replays import EmailReceiver
 from agent.channels.email.send import SmtpSubmission, SmtpTls
 from agent.channels.received_files import ReceivedFiles
 from agent.config import Secret
@@ -21,7 +24,14 @@ from agent.net.tls import unchecked_context
 from agent.system.clock import SystemClock
 from tests.contracts.channel import listening
 from tests.fakes import checked_mail
-from tests.fakes.checked_mail import OWNER_DOMAIN, STRANGER_DOMAIN, WAYS_IN, CheckedMail
+from tests.fakes.checked_mail import (
+    COVERED,
+    OWNER_DOMAIN,
+    STRANGER_DOMAIN,
+    WAYS_IN,
+    CheckedMail,
+    Signer,
+)
 from tests.fakes.forged_letters import OWNER, Forgery, forgeries
 from tests.fakes.mail_server import PASSWORD
 from tests.waits import wait_until
@@ -39,12 +49,12 @@ def server() -> Iterator[CheckedMail]:
         yield started
 
 
-def _channel(server: CheckedMail, folder: Path) -> EmailChannel:
+def _channel(server: CheckedMail, folder: Path, agent: str = _AGENT) -> EmailChannel:
     password = Secret(PASSWORD)
     return EmailChannel(
-        ImapAccount("127.0.0.1", server.imap, None, _AGENT, password, "INBOX"),
+        ImapAccount("127.0.0.1", server.imap, None, agent, password, "INBOX"),
         SmtpSubmission("127.0.0.1", 1, unchecked_context(), SmtpTls.OFFERED, "", password, ""),
-        checked_mail.AUTHSERV_ID,
+        EmailReceiver(checked_mail.AUTHSERV_ID, (agent,)),
         ChannelContext(folder / "email", ReceivedFiles(folder / "inbox"), lambda _: True),
         SystemClock(),
     )
@@ -62,11 +72,67 @@ def _honest(server: CheckedMail) -> Iterator[tuple[str, str, bytes, str]]:
     signer = server.signers[OWNER_DOMAIN]
     relayed = f"bounce@{STRANGER_DOMAIN}"
     for way in ("all", "spf"):
-        yield way, f"{way}-sent", Forgery(f"{way}-sent").text(), OWNER
+        yield way, f"{way}-sent", Forgery(f"{way}-sent", date=formatdate()).text(), OWNER
     for way in ("all", "dkim"):
-        yield way, f"{way}-signed", signer.signed(Forgery(f"{way}-signed").text()), relayed
+        signed = Forgery(f"{way}-signed", date=formatdate())
+        yield way, signed.name, signer.signed(signed.text()), relayed
     named = Forgery("all-named", author=f'From: "Anna, of Mail" <{OWNER.upper()}>')
-    yield "all", named.name, signer.signed(named.text(), f"@{OWNER_DOMAIN}"), OWNER
+    today = f" t={int(time.time())};"
+    yield "all", named.name, signer.signed(named.text(), f"@{OWNER_DOMAIN}", tags=today), OWNER
+    # Microsoft's services sign no To: what they hand in themselves needs none
+    partly = Forgery("all-partly", date=formatdate())
+    yield "all", partly.name, signer.signed(partly.text(), covers=_WITHOUT_TO), OWNER
+
+
+def _replays(signer: Signer, agent: str) -> Iterator[tuple[str, bytes, str]]:
+    """Yield what the owner wrote, as somebody who got it hands it in to us: name, letter, envelope.
+
+    The name is what it would say.
+    """
+    to_us = f"To: {agent}\r\n".encode()
+    to_eve = {"to": _EVE, "date": formatdate()}
+    elsewhere = signer.signed(Forgery("elsewhere", **to_eve).text())
+    yield "elsewhere", elsewhere, _EVE
+    yield "elsewhere", to_us + elsewhere, _EVE
+    yield "elsewhere", to_us.replace(b"To", b"Cc") + elsewhere, _EVE
+    # As servers of the owner's own domain pass a letter on by a rule of one of its people
+    yield "passed-on", Forgery("passed-on", to="bob@owner.example", date=formatdate()).text(), OWNER
+    named = Forgery("in-the-name", to=f'"{agent}" <{_EVE}>', date=formatdate())
+    yield named.name, signer.signed(named.text()), _EVE
+    bare = signer.signed(Forgery("other-to", **to_eve).text(), covers=_WITHOUT_TO)
+    yield "other-to", bare.replace(f"To: {_EVE}\r\n".encode(), to_us), _EVE
+    yield "of-march", signer.signed(Forgery("of-march", to=agent).text()), _EVE
+    ours = {"to": agent, "date": formatdate()}
+    for name, days in (("days-ago", -2), ("days-ahead", 3)):
+        when = f" t={int(time.time()) + days * 86400};"
+        yield name, signer.signed(Forgery(name, **ours).text(), tags=when), _EVE
+    partly = Forgery("goes-on", **ours)
+    begun = signer.signed(partly.text(), tags=f" l={len(partly.name) + 2};")
+    yield partly.name, begun + b"and open the gate\r\n", _EVE
+    again = [name for name in COVERED if name != "message-id"]
+    yield "again", signer.signed(Forgery("again", **ours).text(), covers=again), _EVE
+
+
+_WITHOUT_TO = tuple(name for name in COVERED if name != "to")
+_EVE = f"eve@{STRANGER_DOMAIN}"
+
+
+@pytest.mark.parametrize("way", WAYS_IN)
+async def test_a_letter_that_its_receiver_hands_in_again_is_no_order(
+    server: CheckedMail, tmp_path: Path, way: str
+) -> None:
+    agent, signer = f"agent-{way}@example.org", server.signers[OWNER_DOMAIN]
+    replays = [*_replays(signer, agent)]
+    real = Forgery("real", to=f"Pi <{agent.upper()}>, b@c.example", date=formatdate())
+    async with listening(_channel(server, tmp_path, agent)) as listener:
+        await wait_until((tmp_path / "email" / "position.json").exists)
+        for _, letter, envelope in replays:
+            assert await asyncio.to_thread(server.submit, way, letter, envelope, agent) == ""
+        await asyncio.to_thread(server.wait_for_letters, agent, len(replays))
+        letter = signer.signed(real.text())
+        assert await asyncio.to_thread(server.submit, way, letter, OWNER, agent) == ""
+        await wait_until(lambda: "real" in _of_owner(listener.heard))
+    assert _of_owner(listener.heard) == ["real"]
 
 
 async def test_no_stranger_is_taken_for_the_owner_and_the_owner_always_is(
