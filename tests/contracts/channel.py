@@ -224,6 +224,14 @@ async def a_group_hears_only_who_calls(platform: Platform) -> None:
         await stand(platform, heard, "Here.")
 
 
+async def a_stop_in_a_group_needs_no_call(platform: Platform) -> None:
+    async with listening(platform.channel) as listener:
+        await _there(platform, listener)
+        for stop in ("/estop", "/stop"):
+            await platform.write(stop, is_group=True, calls=False)
+            await wait_until(lambda stop=stop: listener.heard[-1].text == stop)
+
+
 async def a_thread_is_answered_in_the_thread(platform: Platform) -> None:
     async with listening(platform.channel) as listener:
         if not await platform.write_in_thread("in a topic"):
@@ -360,6 +368,7 @@ CHECKS = (
     an_answer_stands_where_the_question_was,
     a_long_answer_arrives_whole_and_in_order,
     a_group_hears_only_who_calls,
+    a_stop_in_a_group_needs_no_call,
     a_thread_is_answered_in_the_thread,
     a_file_is_kept_before_its_message_is_heard,
     trouble_is_no_refusal_and_the_next_try_succeeds,

@@ -47,7 +47,10 @@ class DingTalkPlatform:
     # It says everything once; the channel itself tries again what was not kept
     repeats_what_was_not_confirmed = True
     cannot: Mapping[str, str] = MappingProxyType(
-        {"what_is_written_during_a_restart_is_heard": "keeps nothing for a robot that is away"}
+        {
+            "what_is_written_during_a_restart_is_heard": "keeps nothing for a robot that is away",
+            "a_stop_in_a_group_needs_no_call": "tells a robot of a group only what calls it",
+        }
     )
 
     def __init__(self, server: DingTalkServer, http: HttpClient, folder: Path) -> None:

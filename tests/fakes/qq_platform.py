@@ -43,7 +43,9 @@ class QqPlatform:
     """One bot, and Anna."""
 
     repeats_what_was_not_confirmed = True
-    cannot: Mapping[str, str] = MappingProxyType({})
+    cannot: Mapping[str, str] = MappingProxyType(
+        {"a_stop_in_a_group_needs_no_call": "tells a bot of a group only what calls it"}
+    )
 
     def __init__(self, server: QqServer, http: HttpClient, folder: Path) -> None:
         self.server = server

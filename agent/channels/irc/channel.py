@@ -23,6 +23,7 @@ from agent.channels.irc.inbound import (
 from agent.channels.irc.login import IrcLogin, IrcWelcome, enter
 from agent.channels.platform import Platform, PlatformContext, SetupKey
 from agent.channels.settings import ChannelsSettings, IrcSettings
+from agent.channels.urgency import is_for_everybody
 from agent.config import Secret
 from agent.errors import ChannelUnavailable, MessageRefused
 from agent.messages import Address, Inbound, Outbound
@@ -191,7 +192,8 @@ class IrcChannel(Channel):
 
     def _is_for_us(self, inbound: Inbound, *, calls_us: bool) -> bool:
         groups = self._settings.groups
-        return not inbound.is_group or groups == "all" or (groups == "mention" and calls_us)
+        is_meant = calls_us or is_for_everybody(inbound.text)
+        return not inbound.is_group or groups == "all" or (groups == "mention" and is_meant)
 
     async def _introduce(self, line: IrcLine, session: IrcConnection) -> None:
         now_s = self._clock.monotonic_s()

@@ -37,7 +37,7 @@ from agent.channels.mattermost.events import (
 )
 from agent.channels.received_files import too_large
 from agent.channels.rest import AnswerTooLong
-from agent.channels.urgency import is_urgent
+from agent.channels.urgency import is_for_everybody, is_urgent
 from agent.channels.urgent_first import Frame, UrgentFirst
 from agent.channels.websocket import WebSocket, opened
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
@@ -227,7 +227,8 @@ class MattermostReceiver:
     def _is_for_us(self, post: MattermostPost, kind: str, me: MattermostSelf) -> bool:
         if kind == DIRECT or self._groups == "all":
             return True
-        return self._groups == "mention" and calls(post, me.username)
+        is_meant = calls(post, me.username) or is_for_everybody(post.message)
+        return self._groups == "mention" and is_meant
 
     async def _with_files(self, inbound: Inbound, post: MattermostPost) -> Inbound:
         if not post.file_ids:

@@ -9,6 +9,7 @@ import re
 from typing import Literal
 
 from agent.channels.slack.events import SlackCommand, SlackEvent
+from agent.channels.urgency import is_for_everybody
 from agent.messages import Inbound, Provenance
 from agent.text.printable import printable_text
 
@@ -41,8 +42,9 @@ def is_for_us(event: SlackEvent, me: str, groups: Groups) -> bool:
 
 
 def calls_us(event: SlackEvent, me: str) -> bool:
-    """Return true for a mention, or an answer to the app."""
-    return f"<@{me}" in (event.text or "") or event.parent_user_id == me
+    """Return true for a mention, an answer to the app, or what stops it."""
+    text = event.text or ""
+    return f"<@{me}" in text or event.parent_user_id == me or is_for_everybody(written(text, me))
 
 
 def understood(event: SlackEvent, me: str, now_s: float) -> Inbound:
