@@ -127,6 +127,9 @@ postlog unix-dgram n - n - 1 postlogd
 _SERVICES = f"""\
 {{smtp}} inet n - n - - smtpd
 {{small}} inet n - n - - smtpd -o message_size_limit={SMALL_BYTES}
+{{owners}} inet n - n - - smtpd
+  -o smtpd_sender_restrictions=reject_authenticated_sender_login_mismatch
+  -o smtpd_sender_login_maps=regexp:{{folder}}/etc/owners
 {{submission}} inet n - n - - smtpd
   -o smtpd_tls_security_level=encrypt
   -o smtpd_tls_cert_file={{folder}}/etc/certificate.pem
@@ -145,12 +148,14 @@ class MailServer:
     """Both servers, from the first use to the end of this process."""
 
     def __init__(self, folder: Path) -> None:
-        names = ("imap", "imaps", "lmtp", "auth", "smtp", "small", "submission")
+        names = ("imap", "imaps", "lmtp", "auth", "smtp", "small", "owners", "submission")
         ports = {name: free_port() for name in names}
         self.imap, self.imaps = ports["imap"], ports["imaps"]
         self.smtp, self.submission = ports["smtp"], ports["submission"]
         # Takes no letter beyond SMALL_BYTES
         self.small = ports["small"]
+        # Lets people send by their own address alone, as large providers do
+        self.owners = ports["owners"]
         # Its certificate, for those who want to know it
         self.ca_file = folder / "postfix" / "etc" / "certificate.pem"
         self._mail = folder / "dovecot" / "mail"
@@ -161,7 +166,7 @@ class MailServer:
         write_postfix(folder / "postfix", _POSTFIX, _SERVICES, ports)
         commands = (dovecot_command(folder / "dovecot"), postfix_command(folder / "postfix"))
         self._processes = start(commands, folder / "output")
-        for name in ("imap", "imaps", "lmtp", "smtp", "small", "submission"):
+        for name in ("imap", "imaps", "lmtp", "smtp", "small", "owners", "submission"):
             wait_for(ports[name])
 
     def letters(self, to: str) -> list[EmailMessage]:
@@ -286,6 +291,7 @@ def _write_rules(folder: Path) -> None:
     result = f"PREPEND Authentication-Results: {VOUCHES}; dmarc={{}} header.from=example.org"
     rules = f"/^{_KNOWN}[0-9]*@/ {result.format('pass')}\n/./ {result.format('fail')}\n"
     (folder / "etc" / "known").write_text(rules)
+    (folder / "etc" / "owners").write_text("/^(.+)$/ $1\n")
 
 
 def _parsed(raw: bytes) -> EmailMessage:

@@ -5,6 +5,7 @@ import contextlib
 import email.policy
 import enum
 import mimetypes
+import re
 import ssl
 from collections.abc import AsyncIterator, Sequence
 from email.message import EmailMessage
@@ -34,6 +35,13 @@ MAX_SUBJECT_CHARS = 120
 DISPLAY_NAME = "Barnacle"
 _TEMPORARY, _PERMANENT = 400, 500
 _AUTHENTICATION = frozenset({530, 534, 535, 538})
+# Said to the sender's address, but of the letter: its size, and what an option asks for
+_OF_THE_LETTER = frozenset({552, 555})
+# Postfix says so of the sender at the recipient, Exchange at the end of the letter
+_SENDER_REFUSED = re.compile(
+    r"sender address rejected|send(?:ing)? as this sender|sendasdenied|not owned by user",
+    re.IGNORECASE,
+)
 
 
 class SmtpTls(enum.Enum):
@@ -123,14 +131,26 @@ def attach(letter: EmailMessage, files: Sequence[Attachment]) -> None:
 
 
 async def greet(where: SmtpSubmission) -> None:
-    """Log in to the server and leave.
+    """Log in to the server, begin a letter to ourselves, and leave.
 
     Raises:
-        ChannelRefused: it does not take us.
+        ChannelRefused: it does not take us, or not by this address.
         ChannelUnavailable: it is not there, or not now.
     """
-    async with _session(where):
-        pass
+    import aiosmtplib  # noqa: PLC0415 - a letter needs it, no start
+
+    async with _session(where) as client:
+        if not where.sender.isascii():
+            # Which a server takes or not by what the letter is
+            return
+        await client.mail(where.sender)
+        try:
+            await client.rcpt(where.sender)
+        except aiosmtplib.SMTPResponseException as err:
+            # It may not like its own person as a recipient, which is of no use to know
+            if err.code >= _PERMANENT and _SENDER_REFUSED.search(err.message):
+                raise
+        await client.rset()
 
 
 async def submit(letter: EmailMessage, where: SmtpSubmission) -> None:
@@ -177,10 +197,12 @@ async def _session(
                 await client.login(where.user, where.password.reveal())
             yield client
     except aiosmtplib.SMTPRecipientsRefused as err:
-        codes = [one.code for one in err.recipients]
-        raise _refusal(max(codes, default=_PERMANENT), _reason(err)) from err
+        worst = max(err.recipients, key=lambda one: one.code, default=None)
+        code, said = (worst.code, worst.message) if worst else (_PERMANENT, str(err))
+        raise _refusal(code, said, where) from err
     except aiosmtplib.SMTPResponseException as err:
-        raise _refusal(err.code, _reason(err)) from err
+        is_of_sender = isinstance(err, aiosmtplib.SMTPSenderRefused)
+        raise _refusal(err.code, err.message, where, is_of_sender=is_of_sender) from err
     except (aiosmtplib.SMTPException, OSError, TimeoutError) as err:
         if (distrust := _distrust(err)) is not None:
             raise ChannelUnavailable(distrusted(where.host, distrust)) from err
@@ -196,11 +218,20 @@ def _distrust(err: BaseException | None) -> ssl.SSLCertVerificationError | None:
     return err
 
 
-def _refusal(code: int, reason: str) -> Exception:
+def _refusal(
+    code: int, said: str, where: SmtpSubmission, *, is_of_sender: bool = False
+) -> Exception:
+    reason = f"{code} {printable_line(said, MAX_REASON_CHARS)}"
     if code in _AUTHENTICATION:
         return ChannelRefused(
             f"the mail server does not let us submit ({reason}): set channels.email.user and "
             "password_file"
+        )
+    is_of_sender = is_of_sender and code not in _OF_THE_LETTER
+    if code >= _PERMANENT and (is_of_sender or _SENDER_REFUSED.search(said)):
+        return ChannelRefused(
+            f"the mail server does not let {where.user or 'us'} send as {where.sender} ({reason}): "
+            "set channels.email.address to an address of that account"
         )
     if code >= _PERMANENT:
         return MessageRefused(f"the mail server refuses the letter: {reason}")

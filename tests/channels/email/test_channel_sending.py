@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.channels.email import channel
 from agent.channels.email.channel import EmailChannel
-from agent.errors import ChannelUnavailable, MessageRefused
+from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.messages import Attachment, Outbound
 from tests.contracts.channel import answer, listening
 from tests.fakes import mail_server
@@ -102,6 +103,20 @@ async def test_what_promised_a_file_comes_without_it_where_the_server_takes_none
     assert "a.pdf was to come with this" in told
     assert "b.pdf was to come with this" in told
     assert platform.files() == []
+
+
+async def test_an_address_that_the_account_may_not_send_from_is_for_a_person_to_mend(
+    platform: EmailPlatform, smtp: Relay
+) -> None:
+    """Nothing is wrong with any one letter: none of them may be given up."""
+    smtp.reach(mail_server.shared().owners)
+    said = Outbound(1, "email", platform.writer.address, "hello", "")
+    await platform.channel.send(said)
+    platform.channel._submission = replace(
+        platform.channel._submission, sender="somebody.else@example.org"
+    )
+    with pytest.raises(ChannelRefused, match=r"send as somebody\.else@example\.org.*not owned by"):
+        await EmailChannel.send(platform.channel, said)
 
 
 @pytest.mark.parametrize("to", ["nobody@elsewhere.net", "not an address", "a@b\r\nBcc: c@d.org"])

@@ -66,6 +66,15 @@ async def test_both_servers_are_asked(tmp_path: Path) -> None:
     assert said == f"reads and writes letters as barnacle@example.org, where {VOUCHES} vouches"
 
 
+async def test_an_address_that_the_account_may_not_send_from_is_said(tmp_path: Path) -> None:
+    smtp = f"submission://127.0.0.1:{mail_server.shared().owners}"
+    good = here(smtp=smtp)
+    assert "reads and writes letters" in await platform("email").identify(good, reach(tmp_path))
+    other = here(smtp=smtp, user=GOOD.address, address="somebody.else@example.org")
+    with pytest.raises(ChannelRefused, match=r"set channels\.email\.address"):
+        await platform("email").identify(other, reach(tmp_path))
+
+
 async def test_a_password_and_a_folder_may_have_letters_of_every_language(tmp_path: Path) -> None:
     server = mail_server.shared()
     with imaplib.IMAP4("127.0.0.1", server.imap) as client:
