@@ -100,6 +100,11 @@ _MAX_NUMBER_CHARS = 24
 # What is written to stop everything; nothing that is written there ends a stop
 STOP = "stop"
 _MOST = 1e9
+# Of the year 5138: what is more counts thousandths of a second, or of those, or of those
+_MOST_SECONDS = 1e11
+_SCALES = (1e3, 1e6, 1e9)
+# Of clocks that are set by the network now and then
+_MAX_AHEAD_S = 120.0
 
 Text = Annotated[str, Meta(min_length=1, max_length=MAX_TEXT_CHARS)]
 Name = Annotated[str, Meta(pattern=rf"^[^\x00-\x20\x7f]{{1,{MAX_NAME_CHARS}}}\Z")]
@@ -110,7 +115,7 @@ class MqttInbound(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     Args:
         id: the same message twice has the same one.
-        sent_at: when it was written, seconds since the epoch; any number may stand there.
+        sent_at: when it was written, since the epoch; any number may stand there.
     """
 
     text: Text
@@ -153,9 +158,21 @@ def inbound_of(letter: MqttInbound, sender: str, message_id: str, now_s: float) 
         provenance=Provenance.WEB,
         thread=letter.thread,
         sender_name=printable_line(letter.name, MAX_NAME_CHARS),
-        # Before the epoch nobody wrote, and not every number is a time to the system
-        sent_at_s=None if letter.sent_at is None else max(letter.sent_at, 0.0),
+        sent_at_s=_written_at_s(letter.sent_at, now_s),
     )
+
+
+def _written_at_s(told: float | None, now_s: float) -> float | None:
+    """Return when it was written; None where nobody knows, such as for a time to come."""
+    if told is None:
+        return None
+    if told > _MOST_SECONDS:
+        scale = next((one for one in _SCALES if told / one <= _MOST_SECONDS), 1.0)
+        told /= scale
+    if told > now_s + _MAX_AHEAD_S:
+        return None
+    # Before the epoch nobody wrote, and not every number is a time to the system
+    return min(max(told, 0.0), now_s)
 
 
 def told_by(message: Outbound, known: str) -> bytes:

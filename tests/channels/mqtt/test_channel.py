@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import shutil
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -129,13 +130,17 @@ async def test_what_waited_at_the_broker_is_as_old_as_it_may_be(platform: MqttPl
     await wait_until(lambda: platform.peer.shows("barnacle/status") == b"offline")
     platform.peer.publish("barnacle/in/anna", "turn the pump on")
     platform.peer.say("water it", sent_at=1_790_000_000)
+    platform.peer.say("open the door", sent_at=time.time() * 1000)
+    platform.peer.say("open the gate", sent_at=time.time() + 86400)
     async with listening(platform.restarted()) as listener:
         await wait_until(lambda: platform.peer.shows("barnacle/status") == b"online")
         platform.peer.publish("barnacle/in/anna", "good morning")
-        heard = {one.text: one.sent_at_s for one in await listener.first(3)}
+        heard = {one.text: one.sent_at_s for one in await listener.first(5)}
     assert heard == {
         "turn the pump on": left.wall_s(),
         "water it": 1_790_000_000,
+        "open the door": pytest.approx(time.time(), abs=60),
+        "open the gate": left.wall_s(),
         "good morning": None,
     }
 

@@ -47,6 +47,25 @@ def test_a_letter_says_exactly_what_it_is() -> None:
     assert inbound.sent_at_s == 7.0
 
 
+@pytest.mark.parametrize("times", [1, 1000, 1_000_000, 1_000_000_000])
+def test_a_time_in_thousandths_is_the_time_that_is_meant(times: int) -> None:
+    """Date.now() counts milliseconds, and Python and Go have clocks that count nanoseconds."""
+    letter = messages.read(b'{"text": "hi", "sent_at": %d}' % (1_790_000_000 * times))
+    assert letter is not None
+    inbound = messages.inbound_of(letter, "anna", "anna:1", 1_790_009_000.0)
+    assert inbound.sent_at_s == 1_790_000_000
+
+
+@pytest.mark.parametrize(
+    ("sent_at", "meant"),
+    [("1790000060", 1_790_000_000), ("1790003600", None), ("1e14", None), ("1e300", None)],
+)
+def test_a_time_to_come_is_none(sent_at: str, meant: float | None) -> None:
+    letter = messages.read(b'{"text": "hi", "sent_at": %b}' % sent_at.encode())
+    assert letter is not None
+    assert messages.inbound_of(letter, "anna", "anna:1", 1_790_000_000.0).sent_at_s == meant
+
+
 @pytest.mark.parametrize("sent_at", ["-1", "-1e17", "-1e300"])
 def test_a_time_before_all_times_is_the_first_one(sent_at: str) -> None:
     letter = messages.read(b'{"text": "hi", "sent_at": %b}' % sent_at.encode())
