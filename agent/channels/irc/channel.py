@@ -21,6 +21,7 @@ from agent.channels.irc.inbound import (
     understood,
 )
 from agent.channels.irc.login import IrcLogin, IrcWelcome, enter
+from agent.channels.irc.services import log_in_by_service
 from agent.channels.platform import Platform, PlatformContext, SetupKey
 from agent.channels.settings import ChannelsSettings, IrcSettings
 from agent.channels.urgency import is_for_everybody
@@ -76,12 +77,21 @@ class IrcChannel(Channel):
         self._count = 0
         # Rooms that we are not in, each with the server's reason
         self._missing: dict[str, str] = {}
+        # Why NickServ was not told the password, and if it was, in this session
+        self._missing_login = ""
+        self._has_logged_in = False
         self._introduced_s = -INTRODUCE_EVERY_S
 
     @property
     def gap(self) -> str:
-        told = "; ".join(f"{room} ({reason})" for room, reason in self._missing.items())
-        return f"cannot join {told}: check channels.irc.channels" if told else ""
+        rooms = "; ".join(f"{room} ({reason})" for room, reason in self._missing.items())
+        told = [
+            f"not logged in as {self._login.account}: {self._missing_login}"
+            if self._missing_login
+            else "",
+            f"cannot join {rooms}: check channels.irc.channels" if rooms else "",
+        ]
+        return "; ".join(filter(None, told))
 
     async def listen(self, deliver: Deliver) -> None:
         welcome = await enter(self._login)
@@ -90,7 +100,7 @@ class IrcChannel(Channel):
         _log.info("irc: connected (nick=%s)", printable_line(welcome.nick, MAX_LINE_BYTES))
         looking = asyncio.ensure_future(self._look(welcome.session))
         try:
-            self._welcome = welcome
+            self._welcome, self._has_logged_in = welcome, False
             async with contextlib.aclosing(welcome.session.lines()) as lines:
                 async for line in lines:
                     self.pulse.beat()
@@ -205,8 +215,8 @@ class IrcChannel(Channel):
     async def _look(self, session: IrcConnection) -> None:
         """Rejoin rooms and regain the nick regularly: both may work later."""
         with contextlib.suppress(ChannelUnavailable):
-            await self._log_in_by_service(session)
             while True:
+                await self._log_in_by_service(session)
                 for room in self._settings.channels:
                     await session.say("JOIN", room)
                 if folded(self._nick) != folded(self._login.nick):
@@ -214,11 +224,13 @@ class IrcChannel(Channel):
                 await self._clock.sleep(LOOK_EVERY_S)
 
     async def _log_in_by_service(self, session: IrcConnection) -> None:
-        """Log in by NickServ, on servers without accounts of their own."""
+        """Tell NickServ the password once, where it is needed and one is there."""
         welcome = self._welcome
-        if self._login.password and welcome is not None and "sasl" not in welcome.abilities:
-            told = f"IDENTIFY {self._login.account} {self._login.password.reveal()}"
-            await session.say("PRIVMSG", "NickServ", told)
+        if self._has_logged_in or welcome is None or "sasl" in welcome.abilities:
+            return
+        if self._login.password:
+            self._missing_login = await log_in_by_service(session, self._login)
+            self._has_logged_in = not self._missing_login
 
 
 def _lines(markdown: str) -> list[str]:

@@ -206,6 +206,29 @@ async def test_without_sasl_nickserv_is_told_the_password(tmp_path: Path) -> Non
             await wait_until(is_logged_in)
 
 
+async def test_a_stranger_of_that_name_is_told_no_password(
+    server: Ngircd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOOK_EVERY_S", 0.1)
+    channel = at(server.port, PASSWORD)
+    async with visiting(server.port, "NickServ", CHANNEL) as mallory, listening(channel):
+        await present(mallory, "barnacle")
+        await mallory.catch_up()
+        assert mallory.told("barnacle", "NickServ") == []
+        await wait_until(lambda: "a service of the network" in channel.gap)
+        await mallory.leave()
+        await wait_until(lambda: "no NickServ is there" in channel.gap)
+
+
+async def test_a_password_too_long_for_nickserv_keeps_us_out_of_no_room(tmp_path: Path) -> None:
+    async with irc_services.running(tmp_path / "irc", has_sasl=False) as port:
+        channel = at(port, "x" * 600)
+        async with visiting(port, "anna", CHANNEL) as anna, listening(channel):
+            await present(anna, "barnacle")
+            assert "too long" in channel.gap
+            assert "xxx" not in channel.gap
+
+
 async def test_a_question_of_the_server_is_a_sign_of_life(tmp_path: Path) -> None:
     # The least that ngircd takes
     async with irc_server.running(tmp_path / "ngircd", ping_s=5) as server:
