@@ -1,14 +1,13 @@
 """What every platform's channel does with messages, answers, files and trouble.
 
-A platform brings a server of its own as a `Platform`; a check skips what it says it cannot do.
+A platform brings a server of its own; a check skips what it says it cannot do.
 """
 
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 from msgspec.structs import replace
@@ -16,55 +15,11 @@ from msgspec.structs import replace
 from agent.channels.base import Answer, Channel, Mark, Question, YesBy
 from agent.errors import ChannelUnavailable, StorageFull
 from agent.messages import Attachment, Inbound, Outbound, Provenance
+from tests.contracts.platform import Platform
 from tests.waits import stays, wait_until
 
 # Servers on this machine answer in milliseconds; a busy one may need longer
 PATIENCE_S = 30.0
-
-
-class Platform(Protocol):
-    """A platform's server with one private chat and one group, and a channel to it."""
-
-    channel: Channel
-    repeats_what_was_not_confirmed: bool
-    # Why something cannot be shown of it, by the name of the check; empty for most
-    cannot: Mapping[str, str]
-
-    def restarted(self) -> Channel:
-        """Another channel on the same account and folder."""
-
-    async def write(self, text: str, *, is_group: bool = False, calls: bool = True) -> None:
-        """Somebody writes; in the group they call the agent by its name, unless told not to."""
-
-    async def write_in_thread(self, text: str) -> bool:
-        """The same in a topic of the group; False where there are none."""
-
-    async def write_with_file(self, text: str, content: bytes) -> None:
-        """Somebody sends a file."""
-
-    async def repeat(self) -> None:
-        """The platform delivers the last message once more."""
-
-    def shown(self, inbound: Inbound) -> list[str]:
-        """The answers that stand where that message was written."""
-
-    def files(self) -> list[bytes]:
-        """What the agent has sent as files."""
-
-    def marks(self) -> int:
-        """How many signs were put on messages."""
-
-    def typings(self) -> int:
-        """How often it was shown that an answer is worked on."""
-
-    def break_next_send(self, *, retry_after_s: float = 0) -> None:
-        """The next message meets a server in trouble, or one that wants to be left alone."""
-
-    def cut_listening(self) -> None:
-        """The connection that messages come by ends."""
-
-    async def answer_question(self, question: Question, answer: Answer) -> None:
-        """The person who was asked says it, however the platform lets them."""
 
 
 class Listener:
@@ -227,9 +182,8 @@ async def a_group_hears_only_who_calls(platform: Platform) -> None:
 async def a_stop_in_a_group_needs_no_call(platform: Platform) -> None:
     async with listening(platform.channel) as listener:
         await _there(platform, listener)
-        for stop in ("/estop", "/stop"):
-            await platform.write(stop, is_group=True, calls=False)
-            await wait_until(lambda stop=stop: listener.heard[-1].text == stop)
+        await platform.write("/estop", is_group=True, calls=False)
+        await wait_until(lambda: listener.heard[-1].text == "/estop")
 
 
 async def a_thread_is_answered_in_the_thread(platform: Platform) -> None:

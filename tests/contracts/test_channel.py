@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from agent.net.http import HttpClient
-from tests.contracts.channel import CHECKS, Platform, a_file_goes_with_an_answer
+from tests.contracts.channel import CHECKS, a_file_goes_with_an_answer
+from tests.contracts.platform import Platform
 from tests.fakes import (
     dingtalk_platform,
     discord_server,
@@ -97,7 +98,7 @@ async def irc(folder: Path) -> AsyncIterator[Platform]:
         relay, anna = Relay(server.port), Visitor("anna")
         await relay.start()
         await anna.enter(server.port, CHANNEL)
-        yield IrcPlatform(relay, anna)
+        yield IrcPlatform(relay, anna, folder)
         await anna.leave()
         await relay.stop()
 

@@ -15,8 +15,8 @@ from tests.waits import wait_until
 class IrcTalk:
     """Anna's private chat with the agent."""
 
-    def __init__(self, relay: Relay, anna: Visitor) -> None:
-        self._platform = IrcPlatform(relay, anna)
+    def __init__(self, relay: Relay, anna: Visitor, folder: Path) -> None:
+        self._platform = IrcPlatform(relay, anna, folder)
         self._anna = anna
         self.table = (
             f'[channels.irc]\nurl = "irc://127.0.0.1:{relay.port}"\nchannels = ["{CHANNEL}"]\n'
@@ -41,6 +41,6 @@ async def irc(folder: Path) -> AsyncIterator[IrcTalk]:
         await relay.start()
         await anna.enter(server.port, CHANNEL)
         await wait_until(lambda: anna.mask)
-        yield IrcTalk(relay, anna)
+        yield IrcTalk(relay, anna, folder)
         await anna.leave()
         await relay.stop()

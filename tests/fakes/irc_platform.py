@@ -1,11 +1,14 @@
 """IRC for the checks that every platform passes: a real server, with Anna in a channel."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 
 from agent.channels.base import Answer, Question
+from agent.channels.context import ChannelContext
 from agent.channels.irc.channel import IrcChannel
 from agent.channels.irc.login import IrcLogin
+from agent.channels.received_files import ReceivedFiles
 from agent.channels.settings import IrcSettings
 from agent.config import Secret
 from agent.messages import Inbound, Outbound
@@ -31,8 +34,9 @@ class IrcPlatform:
         }
     )
 
-    def __init__(self, relay: Relay, anna: Visitor) -> None:
+    def __init__(self, relay: Relay, anna: Visitor, folder: Path) -> None:
         self._relay = relay
+        self._folder = folder
         self.anna = anna
         # Of which the server need not know yet
         self._cuts = 0
@@ -44,7 +48,8 @@ class IrcPlatform:
             url=f"irc://127.0.0.1:{self._relay.port}", nick=NICK, channels=(CHANNEL,)
         )
         login = IrcLogin(wanted.url, wanted.nick, wanted.nick, Secret())
-        channel = IrcChannel(wanted, login, SystemClock(), line_every_s=0.0)
+        place = ChannelContext(self._folder / "irc", ReceivedFiles(self._folder), lambda _: True)
+        channel = IrcChannel(wanted, login, place, SystemClock(), line_every_s=0.0)
         send = channel.send
 
         async def send_and_see(message: Outbound) -> None:

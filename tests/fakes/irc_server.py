@@ -98,8 +98,9 @@ class Ngircd:
 class Visitor:
     """A person's client: says lines, and remembers what is said."""
 
-    def __init__(self, nick: str) -> None:
+    def __init__(self, nick: str, user: str = "") -> None:
         self.nick = nick
+        self._user = user or nick
         self.heard: list[IrcLine] = []
         self._asked = 0
         self._answered = ""
@@ -110,7 +111,7 @@ class Visitor:
         reader, self._writer = await asyncio.open_connection("127.0.0.1", port)
         self._reading = asyncio.ensure_future(self._read(reader))
         self.say("NICK", self.nick)
-        self.say("USER", self.nick, "0", "*", "A visitor")
+        self.say("USER", self._user, "0", "*", "A visitor")
         await wait_until(lambda: self.has("001"))
         for room in rooms:
             self.say("JOIN", room)

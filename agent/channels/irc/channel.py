@@ -10,6 +10,7 @@ from agent.channels import approvals
 from agent.channels.approvals import OpenApprovals, question_text
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
 from agent.channels.certificate_authority import trust
+from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
 from agent.channels.irc.client import BURST_LINES, EVERY_S, IrcConnection, IrcRateLimit, reason_of
 from agent.channels.irc.inbound import (
@@ -21,8 +22,9 @@ from agent.channels.irc.inbound import (
     understood,
 )
 from agent.channels.irc.login import IrcLogin, IrcWelcome, enter
+from agent.channels.irc.nicks import NickOwners, check_owner
 from agent.channels.irc.services import log_in_by_service
-from agent.channels.platform import Platform, PlatformContext, SetupKey
+from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.settings import ChannelsSettings, IrcSettings
 from agent.channels.urgency import is_for_everybody
 from agent.config import Secret
@@ -61,6 +63,7 @@ class IrcChannel(Channel):
         self,
         settings: IrcSettings,
         login: IrcLogin,
+        place: ChannelContext,
         clock: Clock,
         line_every_s: float = EVERY_S,
     ) -> None:
@@ -68,6 +71,8 @@ class IrcChannel(Channel):
         self._login = login
         self._settings = settings
         self._clock = clock
+        self._place = place
+        self._owners = NickOwners(place.folder / "nicks.json")
         self._pace = IrcRateLimit(clock, line_every_s)
         self._questions = OpenApprovals()
         self._welcome: IrcWelcome | None = None
@@ -140,6 +145,7 @@ class IrcChannel(Channel):
         alone = self._speaking.setdefault(folded(target), asyncio.Lock())
         try:
             async with alone:
+                await self._check_owner(target, welcome)
                 for line in lines:
                     # More at once is a flood, and a server ends it
                     await self._pace.wait()
@@ -147,6 +153,13 @@ class IrcChannel(Channel):
                     self._check(target, heard, welcome)
         except ValueError as err:
             raise MessageRefused(f"cannot send that over IRC: {err}") from err
+
+    async def _check_owner(self, target: str, welcome: IrcWelcome) -> None:
+        """Check that a nick is still that of the person who wrote under it."""
+        if target[:1] in CHANNEL_SIGNS or not (owner := await self._owners.owner(target)):
+            return
+        await self._pace.wait()
+        check_owner(target, owner, await welcome.session.settle([("WHOIS", target)]))
 
     def _check(self, target: str, heard: list[IrcLine], welcome: IrcWelcome) -> None:
         """Check that the server repeated the line; otherwise it was not accepted.
@@ -198,6 +211,8 @@ class IrcChannel(Channel):
         if heard is None or self._questions.answer(heard.inbound):
             return
         if self._is_for_us(heard.inbound, calls_us=heard.calls_us):
+            if not heard.inbound.is_group and self._place.knows(heard.inbound):
+                await self._owners.note(heard.inbound.reply_target, heard.inbound.sender)
             await deliver(heard.inbound)
 
     def _is_for_us(self, inbound: Inbound, *, calls_us: bool) -> bool:
@@ -282,7 +297,8 @@ class Irc(Platform):
 
     def open(self, channels: ChannelsSettings, reach: PlatformContext) -> Channel:
         wanted = _wanted(channels)
-        return IrcChannel(wanted, _login(wanted, reach.environ), reach.clock)
+        place = channel_context(self.name, channels, reach)
+        return IrcChannel(wanted, _login(wanted, reach.environ), place, reach.clock)
 
     async def identify(self, channels: ChannelsSettings, reach: PlatformContext) -> str:
         wanted = _wanted(channels)

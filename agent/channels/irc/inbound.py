@@ -100,6 +100,8 @@ def _unescaped(value: str) -> str:
 
 
 NAME = "irc"
+# Before the name of an account, in the id of a sender
+ACCOUNT = "account:"
 MAX_SENDER_CHARS = 200
 MAX_TEXT_CHARS = 1000
 # What begins the name of a place that others read, where the server says nothing else
@@ -151,7 +153,7 @@ def sender_of(line: IrcLine) -> str:
     """Return the sender's account, or their mask without one."""
     account = line.tags.get("account", "")
     # No account has a sign of the other kind
-    known = f"account:{account}" if account else line.source
+    known = f"{ACCOUNT}{account}" if account else line.source
     return printable_line(known, MAX_SENDER_CHARS)
 
 

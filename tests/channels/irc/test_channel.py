@@ -1,14 +1,17 @@
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from agent.channels.context import ChannelContext
 from agent.channels.irc import channel as module
 from agent.channels.irc.channel import MAX_TEXT_BYTES, IrcChannel
 from agent.channels.irc.client import READ_LIMIT_BYTES
 from agent.channels.irc.login import IrcLogin
+from agent.channels.received_files import ReceivedFiles
 from agent.channels.settings import IrcSettings
 from agent.config import Secret
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
@@ -30,8 +33,8 @@ async def server(tmp_path: Path) -> AsyncIterator[Ngircd]:
 
 
 @contextlib.asynccontextmanager
-async def visiting(port: int, nick: str, *channels: str) -> AsyncIterator[Visitor]:
-    visitor = Visitor(nick)
+async def visiting(port: int, nick: str, *channels: str, user: str = "") -> AsyncIterator[Visitor]:
+    visitor = Visitor(nick, user)
     await visitor.enter(port, *channels)
     try:
         yield visitor
@@ -39,9 +42,18 @@ async def visiting(port: int, nick: str, *channels: str) -> AsyncIterator[Visito
         await visitor.leave()
 
 
-def at(port: int, password: str = "", **wanted: object) -> IrcChannel:
+def at(
+    port: int, password: str = "", *, folder: Path | None = None, **wanted: object
+) -> IrcChannel:
     settings = IrcSettings(url=f"irc://127.0.0.1:{port}", channels=(CHANNEL,), **wanted)  # type: ignore[arg-type]  # of the tests
-    return IrcChannel(settings, login_of(settings, password), SystemClock(), line_every_s=0.0)
+    login = login_of(settings, password)
+    return IrcChannel(settings, login, place_in(folder), SystemClock(), line_every_s=0.0)
+
+
+def place_in(folder: Path | None) -> ChannelContext:
+    """Return where it keeps what it knows, or where nothing can be kept."""
+    there = folder or Path(os.devnull)
+    return ChannelContext(there, ReceivedFiles(there), lambda one: "mallory" not in one.sender)
 
 
 def login_of(settings: IrcSettings, password: str = "") -> IrcLogin:
@@ -142,7 +154,7 @@ async def test_a_program_is_told_what_we_are_once(server: Ngircd) -> None:
 
 async def test_a_password_never_goes_where_others_can_read_it() -> None:
     settings = IrcSettings(url="irc://irc.example.org")
-    channel = IrcChannel(settings, login_of(settings, PASSWORD), SystemClock())
+    channel = IrcChannel(settings, login_of(settings, PASSWORD), place_in(None), SystemClock())
     with pytest.raises(ChannelRefused, match="use ircs://"):
         await channel.listen(Listener().deliver)
 
@@ -204,6 +216,38 @@ async def test_without_sasl_nickserv_is_told_the_password(tmp_path: Path) -> Non
                 return anna.has("330")
 
             await wait_until(is_logged_in)
+
+
+async def test_what_is_for_somebody_goes_to_nobody_who_took_the_nick(
+    server: Ngircd, tmp_path: Path
+) -> None:
+    """A reminder is said days later, and the agent was restarted in between."""
+    async with (
+        visiting(server.port, "anna", CHANNEL) as anna,
+        listening(at(server.port, folder=tmp_path)) as listener,
+    ):
+        await present(anna, "barnacle")
+        anna.say("PRIVMSG", "barnacle", "remind me of the pills at eight")
+        await listener.first()
+    channel = at(server.port, folder=tmp_path)
+    async with (
+        visiting(server.port, "anna", CHANNEL, user="mallory") as thief,
+        listening(channel) as listener,
+    ):
+        await present(thief, "barnacle")
+        thief.say("PRIVMSG", "barnacle", "hello")
+        await listener.first()
+        with pytest.raises(MessageRefused, match="somebody else by now"):
+            await channel.send(told("the pills", "anna"))
+        await thief.catch_up()
+        assert thief.told("barnacle", "anna") == []
+        await thief.leave()
+        with pytest.raises(MessageRefused, match="is not there"):
+            await channel.send(told("the pills", "anna"))
+        async with visiting(server.port, "Anna", user="anna") as anna:
+            await channel.send(told("the pills", "anna"))
+            await anna.catch_up()
+            assert anna.told("barnacle", "Anna") == ["the pills"]
 
 
 async def test_a_stranger_of_that_name_is_told_no_password(
