@@ -28,6 +28,7 @@ from agent.messages import (
 )
 from agent.messaging import inbox, outbox
 from agent.messaging.conversation_parts import ConversationParts
+from agent.messaging.growing_answers import growing
 from agent.messaging.inbox import Accepted
 from agent.messaging.journal import InboxState
 from agent.messaging.recall import MessageRecall
@@ -283,10 +284,8 @@ class Conversations:
             await self._learner.settle()
 
     def growing(self, show: Callable[[str], Awaitable[None]], message: Inbound) -> OnText:
-        """Shows the answer to it while it is written."""
-        from agent.turn.output_filter import StreamedDraft  # noqa: PLC0415 - a message needs it, no start
-
-        return StreamedDraft(show, "" if message.is_forwarded else message.text)
+        """Return what shows the answer to it while it is written."""
+        return growing(show, message, self._parts.hooks)
 
     async def known(self, message: Inbound) -> str:
         """Return the memories of whoever asks, in words."""

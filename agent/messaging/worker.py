@@ -289,10 +289,7 @@ class MessageWorker:
         channel = self._channels[accepted.message.channel]
         return TurnSeams(
             ask=partial(self._desk.ask, accepted.message),
-            # A turn that nobody waits for may end with nothing to say
-            on_text=_unseen
-            if accepted.message.strand
-            else self._conversations.growing(
+            on_text=self._conversations.growing(
                 partial(channel.draft, accepted.message), accepted.message
             ),
             before_effect=partial(self._before_effect, queued),
@@ -338,7 +335,3 @@ def unrecorded(accepted: Accepted, text: str) -> Outbound:
     message = accepted.message
     to, about = message.reply_target, message.answers
     return Outbound(outbox.NOT_KEPT, message.channel, to, text, about, message.thread)
-
-
-async def _unseen(*_of_it: object) -> None:
-    """Show no part of an unfinished answer."""

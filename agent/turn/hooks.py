@@ -91,6 +91,13 @@ class OwnerHooks:
             text = said if said == text else said[:MAX_TEXT_CHARS]
         return text
 
+    @property
+    def read_answers(self) -> bool:
+        """Return true if a hook may change or hold back an answer."""
+        return any(
+            type(hook).on_message_sending is not Hook.on_message_sending for hook in self._hooks
+        )
+
     async def turn_starts(self, message: Inbound) -> None:
         for hook in self._hooks:
             await self._say(hook, partial(hook.on_turn_start, message), None)

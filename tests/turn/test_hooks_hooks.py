@@ -181,3 +181,17 @@ async def test_the_gate_is_behind_the_hooks(tmp_path: Path) -> None:
     assert len(results) == 1
     # What the hook made of the call is what the person was asked about, if at all
     assert [question.arguments_json for question in channel.questions] in ([], [ON])
+
+
+@pytest.mark.parametrize(
+    "hook", [CancellingHook("sending"), ShoutingHook(), SilencingHook(), Hook()]
+)
+async def test_nothing_of_an_answer_is_shown_before_its_hook_has_seen_it(
+    tmp_path: Path, hook: Hook
+) -> None:
+    channel, provider = FakeChannel(), ScriptedProvider("The code of the alarm is 4711.")
+    async with running(tmp_path, provider, channel, around=Around(OwnerHooks([hook]))) as agent:
+        await agent.say("what is it?")
+        await wait_until(agent.is_idle)
+    # One that looks at no answers leaves drafts as they are
+    assert bool(channel.drafts) is (type(hook) is Hook)
