@@ -294,7 +294,11 @@ async def a_question_is_answered_by_whom_it_was_for(platform: Platform) -> None:
 
 
 async def a_plain_word_answers_the_only_question(platform: Platform) -> None:
-    async with _asked(platform) as (listener, asking, _):
+    async with _asked(platform) as (listener, asking, question):
+        if platform.channel.name == "email":
+            assert "alone counts" not in platform.shown(listener.heard[0])[0]
+            asking.cancel()
+            pytest.skip(f"a letter answers by the code: yes {question.question_id}")
         await platform.write("yes")
         assert await asking is Answer.YES
         assert [one.text for one in listener.heard] == ["lamp on"]

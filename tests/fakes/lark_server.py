@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import json
 import re
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -85,7 +86,7 @@ class LarkServer:
         """The same with content of any shape."""
         message = {
             "message_id": self.next_id("om"),
-            "create_time": "1795000000000",
+            "create_time": str(int(time.time() * 1000)),
             "chat_id": chat,
             "chat_type": "p2p" if chat == DM else "group",
             "message_type": kind,

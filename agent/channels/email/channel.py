@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from agent.channels import approvals
 from agent.channels.approvals import OpenApprovals
-from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
+from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question, YesBy
 from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
 from agent.channels.delivery_steps import DoneSteps, refused, unsendable
@@ -158,6 +158,8 @@ class EmailChannel(Channel):
             )
 
         # Some programs begin another thread, or lose which one it was: the code is what counts
+        if question.yes_by is YesBy.WORD:
+            question = replace(question, yes_by=YesBy.ID)
         return await approvals.ask(self._questions, _anywhere(address), question, put)
 
     async def _take_new(self, mailbox: ImapMailbox, deliver: Deliver) -> None:
