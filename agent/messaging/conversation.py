@@ -28,7 +28,6 @@ from agent.messages import (
 )
 from agent.messaging import inbox, outbox
 from agent.messaging.conversation_parts import ConversationParts
-from agent.messaging.growing_answers import growing
 from agent.messaging.inbox import Accepted
 from agent.messaging.journal import InboxState
 from agent.messaging.recall import MessageRecall
@@ -285,6 +284,8 @@ class Conversations:
 
     def growing(self, show: Callable[[str], Awaitable[None]], message: Inbound) -> OnText:
         """Return what shows the answer to it while it is written."""
+        from agent.messaging.growing_answers import growing  # noqa: PLC0415 - a message needs it, no start
+
         return growing(show, message, self._parts.hooks)
 
     async def known(self, message: Inbound) -> str:

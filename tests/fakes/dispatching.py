@@ -89,7 +89,9 @@ class Running:
         journal: DatabaseWorker,
         oversight: EstopControl,
         folder: Path,
+        clock: SteppedClock,
     ):
+        self.clock = clock
         self.dispatcher = dispatcher
         self.oversight = oversight
         self.tasks = tasks
@@ -150,7 +152,7 @@ async def running(  # noqa: PLR0913, PLR0917, PLR0915 - all that a test may choo
     dispatcher = Dispatcher(journal, conversations, channels, delivery, desk)
     try:
         async with asyncio.TaskGroup() as tasks:
-            agent = Running(dispatcher, tasks, journal, oversight, folder)
+            agent = Running(dispatcher, tasks, journal, oversight, folder, clock)
             agent.hurts = hurts
             yield agent
             raise _Over  # noqa: TRY301 - how a task group is ended from inside

@@ -10,7 +10,6 @@ from agent.channels.render.html import to_html_telegram
 from agent.channels.render.splitter import split
 from agent.channels.render.styled import utf16_units
 from agent.messages import Inbound, Provenance
-from tests.fakes.clock import SteppedClock
 from tests.fakes.dispatching import Running
 from tests.fakes.dispatching import running as dispatching
 from tests.fakes.provider import EchoProvider
@@ -20,8 +19,6 @@ from tests.fakes.telegram_server import Fault
 from tests.fakes.telegram_world import ANNA, BEN
 from tests.waits import stays, wait_until
 
-# What the agent's clock begins with
-NOW_S = SteppedClock().wall_s()
 MARKS = ["**", "_", "`", "```\n", "\n\n", "\n", "- ", "> ", "[a](https://x.y)", "<b>", "&amp;", "|"]
 WORDS = ["word", "שלום", "مرحبا", "你好", "👨‍👩‍👧‍👦", "🇩🇪", "e\u0301", "🏳️‍🌈", "x" * 300]
 texts = st.lists(st.sampled_from(MARKS + WORDS) | st.text(max_size=20), max_size=60).map(" ".join)
@@ -58,7 +55,9 @@ class Sent:
     async def write(self, text: str, chat: int) -> None:
         message = await self.bot.server.world.write(text, chat)
         number = str(message["message_id"])
-        inbound = Inbound(number, "telegram", str(chat), str(chat), text, NOW_S, Provenance.OWNER)
+        # By the agent's clock, which goes on with whatever waits meanwhile
+        now_s, who = self.agent.clock.wall_s(), str(chat)
+        inbound = Inbound(number, "telegram", who, who, text, now_s, Provenance.OWNER)
         await self.agent.dispatcher.deliver(inbound, self.agent.tasks)
 
 
