@@ -14,6 +14,7 @@ _MODULES = (
     "agent.channels.render.html",
     "agent.channels.render.splitter",
     "agent.memory.contradiction",
+    "agent.messaging.growing_answers",
     "agent.security.key_shapes",
     "agent.tools.inquiry",
     "agent.tools.result_names",
