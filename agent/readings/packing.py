@@ -9,7 +9,6 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from agent.readings.columns import (
     ON_LEVEL,
@@ -146,14 +145,11 @@ def renew_mark(db: sqlite3.Connection) -> int:
 
 def keep_every_series(db: sqlite3.Connection, cadences_s: Mapping[SeriesKind, int]) -> list[Series]:
     """Return the series of these kinds after they are written, and those renamed for them."""
-    kept: dict[int, Series] = {}
-    for kind, cadence_s in cadences_s.items():
-        for one, name in renamed(read_state(db).series, kind):
-            db.execute("UPDATE series SET name = ? WHERE id = ?", (name, one.id))
-            kept[one.id] = replace(one, kind=replace(one.kind, name=name))
-        series = keep_series(db, kind, cadence_s)
-        kept[series.id] = series
-    return list(kept.values())
+    moved = renamed(read_state(db).series, cadences_s)
+    for one in moved:
+        db.execute("UPDATE series SET name = ? WHERE id = ?", (one.name, one.id))
+    kept = [*moved, *(keep_series(db, *one) for one in cadences_s.items())]
+    return list({one.id: one for one in kept}.values())
 
 
 def keep_series(db: sqlite3.Connection, kind: SeriesKind, cadence_s: int) -> Series:

@@ -1,9 +1,10 @@
 """Series: a reading by its name, with its unit, as it is kept over the years."""
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.errors import BadArguments
 
@@ -82,26 +83,38 @@ def find_series(
     return found[0]
 
 
-def renamed(every: Sequence[Series], kind: SeriesKind) -> list[tuple[Series, str]]:
-    """Return the series that get another name before one of this kind is kept, in their order.
+def renamed(every: Sequence[Series], kinds: Iterable[SeriesKind]) -> list[Series]:
+    """Return series under their new names, step by step, before some of these kinds are kept.
 
     Volts of a tank that was calibrated are no litres: what measured something else gives its name
     up, and what measured the same before has it again.
     """
-    known = {one.name: one for one in every}
-    formers = [one for one in every if _was(one.name) == kind.name and kind.measures(one.kind)]
+    now, steps = {one.id: one for one in every}, []
+    for kind in kinds:
+        for one, name in _renamings({one.name: one for one in now.values()}, kind):
+            now[one.id] = replace(one, kind=replace(one.kind, name=name))
+            steps.append(now[one.id])
+    return steps
+
+
+def _renamings(known: Mapping[str, Series], kind: SeriesKind) -> list[tuple[Series, str]]:
     bearer = known.get(kind.name)
-    if bearer is not None:
-        if kind.measures(bearer.kind):
-            return []
-        steps = [(bearer, _former(kind.name, known))]
-        for one in formers[:1]:
-            # They change their names
-            steps += [(one, kind.name), (bearer, one.name)]
-        return steps
-    # Another archive gave it the name already
-    here = known.get(_was(kind.name))
-    return [(here, kind.name)] if here is not None and kind.measures(here.kind) else []
+    if bearer is None:
+        # Another archive gave it the name already
+        here = known.get(_was(kind.name))
+        return [(here, kind.name)] if here is not None and kind.measures(here.kind) else []
+    if kind.measures(bearer.kind):
+        return []
+    steps = [(bearer, _former(kind.name, known))]
+    former = next((one for one in known.values() if _is_former(one, kind)), None)
+    if former is not None:
+        # They change their names
+        steps += [(former, kind.name), (bearer, former.name)]
+    return steps
+
+
+def _is_former(one: Series, kind: SeriesKind) -> bool:
+    return _was(one.name) == kind.name and kind.measures(one.kind)
 
 
 def _former(name: str, taken: Collection[str]) -> str:

@@ -10,7 +10,7 @@ from agent.errors import ReadingsUnavailable
 from agent.readings.archive import LocalArchive
 from agent.readings.packing import DAY_MS, News, PackJob, Retention
 from agent.readings.postgres.archive import PostgresArchive
-from agent.readings.series import Series
+from agent.readings.series import Series, SeriesKind
 from agent.readings.shared_archive import COOL_DOWN_S, ServerArchive, SharedArchive
 from agent.readings.store import ReadingStore
 from tests.contracts.readings import BEGIN_MS, MINUTES, ROOM
@@ -123,6 +123,23 @@ async def test_a_person_finds_each_reading_with_its_unit(home: Home) -> None:
     asked = "SELECT time AT TIME ZONE 'UTC', agent, name, unit, value FROM barnacle.readings"
     first, *_ = home.server.sql(f"{asked} ORDER BY time", home.database).splitlines()
     assert first == "2027-03-03 00:00:00|garden|room.temperature|°C|0"
+
+
+async def test_what_is_measured_anew_has_nothing_of_before_it_also_until_the_server_knows(
+    home: Home,
+) -> None:
+    store = await home.open()
+    before = await record(store, 0, 10)
+    fahrenheit = await store.series(SeriesKind(ROOM.name, "°F"), 60)
+    former = next(one for one in store.every_series() if one.id == before.id)
+    end_ms = BEGIN_MS + 20 * 60_000
+    # The server still has what was by that name
+    assert (await store.rows(fahrenheit, BEGIN_MS, end_ms)).means == []
+    store.add(fahrenheit, 600.0, 70.0)
+    await store.commit(BEGIN_MS + 600_000)
+    await store.settle()
+    assert (await store.rows(fahrenheit, BEGIN_MS, end_ms)).means == [70.0]
+    assert (await store.rows(former, BEGIN_MS, end_ms)).means == numbers(0, 10)
 
 
 async def test_a_server_that_is_away_stops_nothing_and_gets_all_of_it_later(

@@ -67,7 +67,11 @@ class PostgresArchive:
         # The neighbours of the first and the last value say how long those lasted
         margin_ms = int(series.cadence_s * HELD_CADENCES * 1000) if is_fine else 0
         given = self._given(
-            name=series.name, begin_ms=begin_ms - margin_ms, end_ms=end_ms + margin_ms
+            name=series.name,
+            unit=series.kind.unit,
+            is_switch=series.kind.is_switch,
+            begin_ms=begin_ms - margin_ms,
+            end_ms=end_ms + margin_ms,
         )
         asked = statements.FINE if is_fine else statements.COARSE
 
@@ -147,13 +151,10 @@ class PostgresArchive:
 
     async def _put_series(self, connection: Connection, every: Sequence[Series]) -> set[str]:
         """Keep what these series are; return the new names of others that had one of theirs."""
-        names = set()
-        for series in every:
-            for one, name in renamed(await self._every_series(connection), series.kind):
-                await connection.execute(
-                    statements.RENAME_SERIES.encode(), self._given(id=one.id, name=name)
-                )
-                names.add(name)
+        moved = renamed(await self._every_series(connection), [one.kind for one in every])
+        for one in moved:
+            given = self._given(id=one.id, name=one.name)
+            await connection.execute(statements.RENAME_SERIES.encode(), given)
         given = self._given(
             names=[one.name for one in every],
             units=[one.kind.unit for one in every],
@@ -162,7 +163,7 @@ class PostgresArchive:
             cadences=[one.cadence_s for one in every],
         )
         await connection.execute(statements.KEEP_SERIES.encode(), given)
-        return names
+        return {one.name for one in moved}
 
     async def _put_values(self, connection: Connection, news: News) -> None:
         given = self._given(name=news.series.name, ms=news.at_ms, values=news.values)

@@ -148,9 +148,11 @@ string_agg(int8send((extract(epoch FROM at) * 1000)::bigint), ''::bytea),
     string_agg(int8send(on_ms), ''::bytea), string_agg(int8send(known_ms), ''::bytea),
     string_agg(int8send(starts::bigint), ''::bytea)
 """
+# What has measured something else bears the name until the next batch comes
 _SPAN = """
 SELECT * FROM {} AS kept WHERE series = (SELECT id FROM reading_series
-        WHERE agent = %(agent)s AND name = %(name)s)
+        WHERE agent = %(agent)s AND name = %(name)s AND is_switch = %(is_switch)s
+            AND unit IN ('', %(unit)s))
     AND at >= to_timestamp(%(begin_ms)s / 1000.0) AND at < to_timestamp(%(end_ms)s / 1000.0)
 """
 _MINUTES = (
