@@ -162,6 +162,10 @@ class Inbound(Struct, frozen=True):
         return "_".join(part for part in parts if part is not None)
 
 
+# The number of what the journal does not keep, coming or going: there was no room, or a question
+NOT_KEPT = 0
+
+
 class Outbound(Struct, frozen=True):
     """A message to a person, or one part of it where a platform takes no longer ones.
 

@@ -13,15 +13,13 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from agent.errors import MessageRefused
-from agent.messages import Attachment, Outbound
+from agent.messages import NOT_KEPT, Attachment, Outbound
 
 _log = logging.getLogger(__name__)
 
 # Messages whose first steps were done when a later one failed
 MAX_UNFINISHED = 100
 _MB = 1024 * 1024
-# The number of what the outbox does not keep, such as a question
-_NOT_KEPT = 0
 
 
 class DoneSteps:
@@ -36,7 +34,7 @@ class DoneSteps:
 
     def note(self, message: Outbound, steps: int) -> None:
         # All of those that are not kept have one number, and are tried once
-        if message.outbox_id != _NOT_KEPT:
+        if message.outbox_id != NOT_KEPT:
             self._done[message.outbox_id, message.part] = steps
         if len(self._done) > MAX_UNFINISHED:
             self._done.popitem(last=False)

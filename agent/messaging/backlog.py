@@ -10,10 +10,10 @@ import time
 from msgspec.structs import replace
 
 from agent.errors import StorageFull
-from agent.messages import Attachment, ChatMessage, Inbound, Outbound
+from agent.messages import NOT_KEPT, Attachment, ChatMessage, Inbound, Outbound
 from agent.messaging import inbox, outbox
 from agent.messaging.delivery import Delivery
-from agent.messaging.inbox import NOT_KEPT, Accepted
+from agent.messaging.inbox import Accepted
 from agent.messaging.journal import InboxState
 from agent.messaging.worker import unrecorded
 from agent.passage import outside

@@ -17,6 +17,7 @@ from agent.access.commands import ChatCommand
 from agent.errors import StorageFull
 from agent.memory.settings import MemorySettings
 from agent.messages import (
+    NOT_KEPT,
     Attachment,
     ChatMessage,
     Effect,
@@ -211,7 +212,7 @@ class Conversations:
         was_too_long: bool = False,
     ) -> Outbound:
         """Commit an answer and what belongs to the history; without room it is only said."""
-        if accepted.inbox_id == inbox.NOT_KEPT:
+        if accepted.inbox_id == NOT_KEPT:
             return self._not_kept(accepted, text, files)
 
         def commit(db: sqlite3.Connection) -> Outbound:
@@ -240,9 +241,7 @@ class Conversations:
             text = f"{text}\n\n{NOT_KEPT_TEXT}"
         to, about = message.reply_target, message.answers
         kept = tuple(files)
-        return Outbound(
-            outbox.NOT_KEPT, message.channel, to, text, about, message.thread, files=kept
-        )
+        return Outbound(NOT_KEPT, message.channel, to, text, about, message.thread, files=kept)
 
     async def _cancelled(self, accepted: Accepted, cancel: Cancel, text: str) -> Outbound | None:
         """Say nothing where a hook wants it so, and `text` where a guard broke."""

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from agent.channels.base import Abilities, Channel
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused, StorageFull
-from agent.messages import Attachment, Inbound, Outbound
+from agent.messages import NOT_KEPT, Attachment, Inbound, Outbound
 from agent.messaging import inbox, outbox
 from agent.messaging.inbox import Accepted
 from agent.messaging.journal import InboxState
@@ -123,7 +123,7 @@ class Delivery:
         It waits for what was handed over before it for the same place.
         """
         outbox_id = answer.outbox_id
-        if outbox_id == outbox.NOT_KEPT:
+        if outbox_id == NOT_KEPT:
             return await self.send_unrecorded(answer)
         if outbox_id in self._under_way or outbox_id in self._lately:
             return False
@@ -142,7 +142,7 @@ class Delivery:
         be answered, and acted on, once more at the next start. It is where nobody was told.
         """
         arrived = await self.send(answer)
-        if arrived and answer.outbox_id == outbox.NOT_KEPT and accepted.inbox_id != inbox.NOT_KEPT:
+        if arrived and answer.outbox_id == NOT_KEPT and accepted.inbox_id != NOT_KEPT:
             self._journal.later(lambda db: inbox.close_told(db, accepted, state))
         return arrived
 

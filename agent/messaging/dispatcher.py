@@ -17,12 +17,12 @@ from agent.access.roles import PersonRole
 from agent.channels.base import Answer, Channel, Question
 from agent.errors import StorageFull
 from agent.memory.base import HeardMessage
-from agent.messages import Inbound, Outbound, ToolCall, ToolResult
+from agent.messages import NOT_KEPT, Inbound, Outbound, ToolCall, ToolResult
 from agent.messaging import inbox
 from agent.messaging.backlog import Backlog
 from agent.messaging.conversation import Conversations
 from agent.messaging.delivery import Delivery
-from agent.messaging.inbox import NOT_KEPT, Accepted
+from agent.messaging.inbox import Accepted
 from agent.messaging.journal import InboxState
 from agent.messaging.queue import MessageQueues
 from agent.messaging.worker import Desk, MessageWorker, unrecorded

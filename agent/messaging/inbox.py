@@ -125,8 +125,6 @@ _USUAL = {
 }
 
 
-# The id of a message that there was no room for: it is answered all the same
-NOT_KEPT = 0
 # So often the machine may end in a turn on a message before the message is taken for the cause:
 # people pull plugs, and what changes the world is never run again
 MAX_CUTS = 5

@@ -14,9 +14,6 @@ from agent.messages import Attachment, Outbound
 from agent.messaging.inbox import TRIM_EVERY, Accepted, trim
 from agent.messaging.journal import OutboxState
 
-# The id of an answer that there was no room for
-NOT_KEPT = 0
-
 _Files = tuple[Attachment, ...]
 
 # What waits for somebody who is away: as much as a person reads on coming back

@@ -19,11 +19,11 @@ from agent.access.open_questions import OpenQuestions
 from agent.channels.base import Answer, Channel, Mark, Question
 from agent.errors import StorageFull
 from agent.hardware.estop import EstopControl
-from agent.messages import Inbound, Outbound
+from agent.messages import NOT_KEPT, Inbound, Outbound
 from agent.messaging import inbox, outbox
 from agent.messaging.conversation import Conversations
 from agent.messaging.delivery import Delivery
-from agent.messaging.inbox import NOT_KEPT, Accepted
+from agent.messaging.inbox import Accepted
 from agent.messaging.journal import InboxState
 from agent.messaging.queue import Ending, QueuedMessage
 from agent.security.approvals import ApprovalVoid
@@ -216,7 +216,7 @@ class MessageWorker:
             await self._say_aloud(answer)
 
     async def _mark(self, accepted: Accepted, showing: ProgressMarks, *, arrived: bool) -> None:
-        if not showing.has_marks or accepted.inbox_id == inbox.NOT_KEPT:
+        if not showing.has_marks or accepted.inbox_id == NOT_KEPT:
             await showing.end(Mark.DONE)
             return
         state = await self._journal.look(lambda db: inbox.state(db, accepted.inbox_id))
@@ -277,7 +277,7 @@ class MessageWorker:
                 raise
             except Exception:  # noqa: BLE001 - the turn supervisor: one message must not end the others
                 _log.exception("worker: turn failed (message=%s)", current.message.message_id)
-            if queued.accepted.inbox_id == inbox.NOT_KEPT:
+            if queued.accepted.inbox_id == NOT_KEPT:
                 break
             current = await self._journal.transact(lambda db: inbox.again(db, queued.accepted))
         return await self._conversations.finish(
@@ -334,4 +334,4 @@ def unrecorded(accepted: Accepted, text: str) -> Outbound:
     """Return an answer that cannot be stored."""
     message = accepted.message
     to, about = message.reply_target, message.answers
-    return Outbound(outbox.NOT_KEPT, message.channel, to, text, about, message.thread)
+    return Outbound(NOT_KEPT, message.channel, to, text, about, message.thread)

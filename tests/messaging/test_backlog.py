@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from agent.errors import StorageFull
-from agent.messages import Attachment, Inbound, Role
+from agent.messages import NOT_KEPT, Attachment, Inbound, Role
 from agent.messaging import inbox
 from agent.messaging.backlog import MAX_TOLD, OLD_S, backlog_report
 from agent.messaging.conversation import INTERRUPTED_TEXT
@@ -136,7 +136,7 @@ async def test_what_was_kept_is_closed_with_what_was_not(
         kept = [await agent.journal.transact(partial(inbox.accept, message=one)) for one in olds]
         with monkeypatch.context() as disk:
             disk.setattr(agent.journal, "transact", _full)
-            for one in (*kept[:2], Accepted(inbox.NOT_KEPT, olds[2])):
+            for one in (*kept[:2], Accepted(NOT_KEPT, olds[2])):
                 assert one is not None
                 agent.dispatcher._backlog.add(one, agent.tasks)
             (text,) = await channel.wait_for(1)
