@@ -50,22 +50,18 @@ class AwayFor(FakeChannel):
     async def send(self, message: Outbound) -> None:
         self._left -= 1
         if self._left >= 0:
-            raise ChannelUnavailable("no network")
+            await self._fail()
         await super().send(message)
 
+    async def _fail(self) -> None:
+        raise ChannelUnavailable("no network")
 
-class HangsFor(FakeChannel):
+
+class HangsFor(AwayFor):
     """Does not come back from so many tries."""
 
-    def __init__(self, tries: int) -> None:
-        super().__init__()
-        self._left = tries
-
-    async def send(self, message: Outbound) -> None:
-        self._left -= 1
-        if self._left >= 0:
-            await asyncio.Event().wait()
-        await super().send(message)
+    async def _fail(self) -> None:
+        await asyncio.Event().wait()
 
 
 class HangsInSomeChats(FakeChannel):
