@@ -13,7 +13,7 @@ from agent.cli.output import say, say_json
 from agent.errors import BadArguments, LinkLost
 from agent.link.base import Board, BoardState, Value
 from agent.link.manifest import BYTES_FORMAT, Field, Manifest, Method
-from agent.link.value_codec import is_whole
+from agent.link.value_codec import is_whole, no_pin_for
 
 # How often a held output is looked after; the lease itself is renewed by the board object
 _LOOK_EVERY_S = 0.2
@@ -95,9 +95,10 @@ def _pin(manifest: Manifest, field: Field, text: str) -> str:
         if text.casefold() in {name.casefold() for name in (pin.name, pin.pin, *pin.aliases)}:
             return pin.name
     names = [pin.name for pin in able]
-    listed = ", ".join(names) or "none"
+    if not names:
+        raise BadArguments(f"{field.name}: {no_pin_for(field.pins)}")
     remedy = _did_you_mean(text, names)
-    raise BadArguments(f"{field.name} must be one of {listed}, not {text}{remedy}")
+    raise BadArguments(f"{field.name} must be one of {', '.join(names)}, not {text}{remedy}")
 
 
 def _did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -9,6 +9,8 @@ PROVENANCES = ("owner", "user", "sensor", "model", "tool", "web")
 # More lines than anybody reads
 _MOST = 10_000
 _NO_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)")
+# An option between a method and its arguments: argparse takes none after it
+_LATE_ARGUMENT = re.compile(r"unrecognized arguments: [A-Za-z_]\w*=")
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001  # has no public name
 
 
@@ -27,7 +29,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def _meant(message: str) -> str:
-    """Return a question for the choice that looks most like the one that is none."""
+    """Return what was meant by a choice that is none, or where an argument belongs."""
+    if _LATE_ARGUMENT.match(message):
+        return "\nWrite NAME=VALUE right behind the method, before any option."
     found = _NO_CHOICE.search(message)
     if found is None:
         return ""

@@ -204,8 +204,18 @@ def _pin_named(manifest: Manifest, field: Field, value: Value) -> BoardPin:
     for pin in able:
         if pin.name == value:
             return pin
-    names = ", ".join(pin.name for pin in able) or "none"
+    if not able:
+        raise CallRefused("bad_pin", echo(f"{field.name}: {no_pin_for(field.pins)}"))
+    names = ", ".join(pin.name for pin in able)
     raise CallRefused("bad_pin", echo(f"{field.name} must be one of {names}, not {value}"))
+
+
+def no_pin_for(ability: str) -> str:
+    """Return the sentence for a board none of whose pins has that ability."""
+    return (
+        f"no pin of this board can do that ({ability}); "
+        "set one up under [board.pins.NAME] in the configuration"
+    )
 
 
 def _require_in_range(field: Field, value: float) -> None:

@@ -23,6 +23,8 @@ _CURLY = (
     "\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}"
     "\N{RIGHT-POINTING DOUBLE ANGLE QUOTATION MARK}"
 )
+# What people and other documents call a choice; by its letters `adc` would be a `dac`
+_ALSO_CALLED = {"adc": "analog", "in": "input", "out": "output", "relay": "output", "led": "output"}
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text in quotes"}
 
 
@@ -33,7 +35,10 @@ def complaint(value: object, kind: typing.Any) -> str:
         return ""
     import difflib  # noqa: PLC0415 - only after a mistake
 
-    close = difflib.get_close_matches(str(value).lower(), _choices(_bare(kind)[0]), n=1)
+    word = str(value).lower()
+    choices = _choices(_bare(kind)[0])
+    other = _ALSO_CALLED.get(word, "")
+    close = [other] if other in choices else difflib.get_close_matches(word, choices, n=1)
     hint = f"; did you mean `{close[0]}`?" if close else ""
     return f"must be {wanted}, not {_shown(value)}{hint}"
 

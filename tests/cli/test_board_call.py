@@ -41,6 +41,16 @@ async def test_a_pin_is_known_by_all_its_names() -> None:
         assert board.values["led"] == "on"
 
 
+def test_a_board_without_such_a_pin_says_where_to_set_one_up() -> None:
+    method = Method(
+        name="servo_write", id=40, arguments=(Field(name="pin", format="B", pins="servo"),)
+    )
+    with pytest.raises(
+        BadArguments, match=r"no pin of this board can do that \(servo\); set one up"
+    ):
+        typed_arguments(Manifest(1, "bare"), method, ["pin=second"])
+
+
 async def test_the_name_of_the_agents_tool_is_understood() -> None:
     assert await board_call.run(FakeBoard(), words("board_mcu_temperature")) == exits.OK
 

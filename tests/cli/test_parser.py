@@ -28,6 +28,12 @@ def test_a_mistake_after_run_names_its_help(capsys: pytest.CaptureFixture[str]) 
     )
 
 
+def test_an_argument_behind_an_option_is_told_its_place(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parser("board").parse_args(["board", "call", "gpio_write", "--debug", "pin=led"])
+    assert "Write NAME=VALUE right behind the method" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [

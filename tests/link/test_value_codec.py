@@ -77,8 +77,8 @@ def test_numbers_out_of_range_are_refused_with_the_limit(
         pack(BOARD, taking(**described), {"value": value})
 
 
-def test_a_board_without_such_a_pin_says_none() -> None:
-    with pytest.raises(CallRefused, match="one of none"):
+def test_a_board_without_such_a_pin_says_where_to_set_one_up() -> None:
+    with pytest.raises(CallRefused, match=r"no pin of this board can do that \(out\); set one up"):
         pack(Manifest(1, "bare"), method("gpio_write"), {"pin": "led", "value": "on"})
 
 

@@ -31,6 +31,12 @@ def test_a_type_is_told_in_words(kind: object, words: str) -> None:
     assert expected(kind) == words
 
 
+def test_a_word_that_others_use_finds_ours() -> None:
+    """By its letters `adc` is nearer to the output that it is not."""
+    assert complaint("adc", Literal["analog", "dac"]).endswith("did you mean `analog`?")
+    assert complaint("ADC", Literal["dac"]).endswith("did you mean `dac`?")
+
+
 def test_where_words_are_missing_nothing_is_said() -> None:
     assert complaint(1, complex) == ""
 
