@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 from collections.abc import Sequence
+from pathlib import Path
 
 from agent.cli import exits, memory_text
 from agent.cli.memory_store import looked_into, named, place_of, settle_person
@@ -11,6 +12,8 @@ from agent.memory.base import Catalogued, Chronicled, Curated, Memory, MemoryEnt
 
 # As many as a person may have said of one topic
 _MOST_FOUND = 500
+# Old conversations, and databases that were damaged or made by a later version
+_OLDER = ("archive", "brain.db.corrupt.*", "brain.db.later.*")
 _FILTERS = ("source", "about", "topic", "since", "until", "everything")
 
 
@@ -26,11 +29,26 @@ async def run(arguments: Namespace) -> int:
         await settle_person(arguments, place, memory)
         if arguments.dry_run:
             return await _look(arguments, memory, place.settings.min_score)
-        if arguments.keys:
-            return await _forget_keys(arguments, memory)
-        if given == ["source"] and isinstance(memory, Curated):
-            return await _forget_source(arguments, memory)
-        return await _forget_found(arguments, memory, place.settings.min_score)
+        before = await memory.count()
+        status = await _forget(arguments, memory, place.settings.min_score)
+        is_less = await memory.count() < before
+    left = _left(place.folder)
+    if is_less and left:
+        memory_text.note(f"the words may still be in {', '.join(left)}")
+    return status
+
+
+async def _forget(arguments: Namespace, memory: Memory, min_score: float) -> int:
+    if arguments.keys:
+        return await _forget_keys(arguments, memory)
+    if _named(arguments) == ["source"] and isinstance(memory, Curated):
+        return await _forget_source(arguments, memory)
+    return await _forget_found(arguments, memory, min_score)
+
+
+def _left(folder: Path) -> list[str]:
+    """Return what nobody erases a word from."""
+    return [str(path) for kind in _OLDER for path in sorted(folder.glob(kind))]
 
 
 async def _look(arguments: Namespace, memory: Memory, min_score: float) -> int:

@@ -97,12 +97,15 @@ def _add_forget(actions: Commands) -> None:
     forget = add(
         actions,
         "forget",
-        "Delete memories permanently, with all that says the same",
+        "Delete memories with all that says the same, and erase their words from the store",
         examples="  barnacle memory forget sister\n"
         "  barnacle memory forget --about boiler --dry-run\n"
         "  barnacle memory forget --since 2026-11-01 --until 2026-11-07\n"
         "  barnacle memory forget --person ben --everything\n"
-        "  barnacle memory forget --source https://example.org/page --yes\n",
+        "  barnacle memory forget --source https://example.org/page --yes\n"
+        "\nThe words go from the store, its word index, its log and its snapshots (sqlite and "
+        "lucid;\nelsewhere the last three snapshots still have them). Conversations keep what was "
+        "said in\nthem until `/new`, and backups keep everything.\n",
     )
     _person(forget)
     forget.add_argument("keys", nargs="*", type=text, metavar="key", help="keys to delete")

@@ -31,6 +31,9 @@ R = TypeVar("R")
 
 # A call waits at most this long: the database's own wait for another writer, twice
 CALL_TIMEOUT_S = 10.0
+# Several things that are forgotten one after another are erased at once: each time the whole word
+# index is written, some 4 MB for 10,000 memories
+ERASE_WAIT_S = 2.0
 # Memories of a snapshot that are compared at a time: a question waits for no more
 SNAPSHOT_PIECE = 200
 # Errors that constant statements raise only on a file that is not what was written
@@ -66,6 +69,8 @@ class Brain:
         self._awake: DatabaseWorker | None = None
         self._waking: asyncio.Task[None] | None = None
         self._failures = 0
+        self._erase_timer: asyncio.TimerHandle | None = None
+        self._erasing: asyncio.Task[None] | None = None
 
     @property
     def failures(self) -> int:
@@ -133,13 +138,43 @@ class Brain:
         self._check_in_background()
         return result
 
+    async def forget(self, job: Callable[[sqlite3.Connection], int]) -> int:
+        """Run a job that forgets, return how many it forgot, and erase their words soon."""
+        await self.run(facts.keep_again)
+        gone = await self.run(job)
+        if gone and self._path != IN_RAM:
+            if self._erase_timer is not None:
+                self._erase_timer.cancel()
+            loop = asyncio.get_running_loop()
+            self._erase_timer = loop.call_later(ERASE_WAIT_S, self._begin_erasing)
+        return gone
+
     def note_forgotten(
         self, db: sqlite3.Connection, entries: Sequence[MemoryEntry], now_s: float
     ) -> None:
         """Note beside the database, durably, that these are deleted now; for a job."""
         if self._path != IN_RAM:
+            from agent.memory import erasure  # noqa: PLC0415 - for those who forget
+
             self._tombstones.add(entries, now_s)
             facts.put(db, facts.BURIED, str(self._tombstones.count))
+            erasure.note(db, entries)
+
+    async def erase(self) -> None:
+        """Erase the words of what was forgotten, if there are any; log failures."""
+        from agent.memory import erasure  # noqa: PLC0415 - for those who forget
+
+        if self._path == IN_RAM:
+            return
+        try:
+            if not await erasure.erase(self, self._path.parent):
+                _log.warning("memory: log of changes in use: forgotten words are erased later")
+        except (MemoryUnavailable, StorageFull, OSError) as err:
+            _log.warning("memory: forgotten words are erased later (error=%s)", err)
+
+    async def fold(self) -> bool:
+        """Move the log into the database and cut it off; return false if it is in use."""
+        return await (await self._ready(is_look=False)).fold()
 
     def allow(self, entry: MemoryEntry) -> None:
         """Note that this memory lives, although it was forgotten once; for a job."""
@@ -163,12 +198,29 @@ class Brain:
 
     async def aclose(self) -> None:
         if not self._closed:
+            await self._finish_erasing()
             self._closed = True
             if self._waking is not None:
                 await asyncio.gather(self._waking, return_exceptions=True)
             await self._worker.aclose()
             if self._checking is not None:
                 await asyncio.gather(self._checking, return_exceptions=True)
+
+    def _begin_erasing(self) -> None:
+        self._erase_timer = None
+        self._erasing = asyncio.create_task(self._erase_next(self._erasing))
+
+    async def _erase_next(self, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await before
+        await self.erase()
+
+    async def _finish_erasing(self) -> None:
+        if self._erase_timer is not None:
+            self._erase_timer.cancel()
+            self._begin_erasing()
+        if self._erasing is not None:
+            await self._erasing
 
     def doubt(self) -> None:
         """Have the next start check the file before it answers."""

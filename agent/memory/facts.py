@@ -18,6 +18,8 @@ UPKEEP = "upkeep"
 BURIED = "buried"
 # The number of the last message whose memories it has
 KEPT = "kept"
+# Set while words of forgotten memories may be left in the files
+UNERASED = "unerased"
 # The way in which texts are split into the words of the index
 SPLIT = "split"
 # More than generations are kept: a snapshot that is on the disk was written by this store
@@ -66,6 +68,12 @@ def remember_snapshot(db: sqlite3.Connection, digest: str) -> None:
         return
     earlier = [one for one in known if one != digest]
     put(db, SNAPSHOTS, " ".join([digest, *earlier][:_REMEMBERED_SNAPSHOTS]))
+
+
+def replace_snapshot(db: sqlite3.Connection, before: str, after: str) -> None:
+    """Know a snapshot by another digest, in its place among the others."""
+    known = [after if one == before else one for one in get(db, SNAPSHOTS).split()]
+    put(db, SNAPSHOTS, " ".join(dict.fromkeys(known)))
 
 
 def survey(db: sqlite3.Connection, backend: str) -> MemoryStats:

@@ -8,11 +8,12 @@ import contextlib
 import errno
 import hashlib
 import hmac
+import logging
 import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,6 +24,8 @@ from agent.memory import snapshot
 from agent.memory.base import MemoryEntry
 from agent.storage.files import PRIVATE_FOLDER, begin_beside, sync_folder, write_atomic
 from agent.storage.lock import locked
+
+_log = logging.getLogger(__name__)
 
 KEY_NAME = "memory-seal.key"
 SEALS_NAME = "memory-seals"
@@ -93,6 +96,8 @@ NAME = "MEMORY_SNAPSHOT.md"
 # The newest and two before it: a mistake is noticed within a day, at two snapshots a day
 KEPT_GENERATIONS = 3
 _TEMP_SUFFIX = ".part"
+# Memories that are written at a time
+_PAGE_ENTRIES = 500
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG})
 
 
@@ -128,6 +133,13 @@ class Generation(Struct, frozen=True):
         """Yield its memories; None for each unreadable one."""
         with self.path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
             yield from snapshot.parse(lines)
+
+
+class Rewritten(Struct, frozen=True):
+    """Digests of a snapshot before and after it was written again."""
+
+    before: str
+    after: str
 
 
 class SnapshotDraft:
@@ -195,6 +207,47 @@ class Generations:
     def is_ours(self, generation: Generation) -> bool:
         """Return true if this device wrote the file byte for byte."""
         return self._seals.is_ours(generation.digest) and generation.is_whole()
+
+    def rewrite_without(self, is_gone: Callable[[MemoryEntry], bool]) -> list[Rewritten]:
+        """Take these memories out of every complete snapshot; return those that had any.
+
+        One that this device wrote stays its own. One with an unreadable part stays as it is.
+
+        Raises:
+            StorageFull: the snapshot that was there is still there.
+        """
+        with locked(self.newest_path):
+            found = [self._rewritten(one, is_gone) for one in self.every()]
+        return [one for one in found if one is not None]
+
+    def _rewritten(
+        self, old: Generation, is_gone: Callable[[MemoryEntry], bool]
+    ) -> Rewritten | None:
+        has_gone = False
+        for entry in old.entries():
+            if entry is None:
+                _log.warning("memory: snapshot with unreadable parts kept (file=%s)", old.path.name)
+                return None
+            has_gone = has_gone or is_gone(entry)
+        if not has_gone:
+            return None
+        is_ours = self.is_ours(old)
+
+        def put(new: Generation) -> WrittenSnapshot:
+            if is_ours:
+                self._seals.note(new.digest)
+            new.path.replace(old.path)
+            sync_folder(self._folder)
+            return WrittenSnapshot(old.path, new.count, new.digest)
+
+        draft = SnapshotDraft(old.path, put)
+        try:
+            kept = (one for one in old.entries() if one is not None and not is_gone(one))
+            while page := list(islice(kept, _PAGE_ENTRIES)):
+                draft.add(page)
+            return Rewritten(old.digest, draft.finish().digest)
+        finally:
+            draft.discard()
 
     def begin(self) -> "SnapshotDraft":
         """Begin a new snapshot, invisible until it is finished.

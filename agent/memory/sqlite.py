@@ -143,9 +143,8 @@ class SqliteMemory:
 
     async def forget(self, key: str, scope: Scope) -> bool:
         """Forget the owner's own memory only; shared ones stay."""
-        await self._brain.run(facts.keep_again)
         doomed = partial(forgetting.doomed, key=_clean(key), scope=scope)
-        return await self._brain.run(lambda db: self._bury(db, doomed(db))) > 0
+        return await self._brain.forget(lambda db: self._bury(db, doomed(db))) > 0
 
     async def count(self, scope: Scope | None = None) -> int:
         return await self._brain.look(lambda db: rows.count(db, scope))
@@ -213,9 +212,8 @@ class SqliteMemory:
         return await self._reloading(lambda db: curation.revive(db, key, scope, now_s))
 
     async def forget_source(self, source: str, scope: Scope) -> int:
-        await self._brain.run(facts.keep_again)
         found = partial(forgetting.from_source, source=source, scope=scope)
-        return await self._brain.run(lambda db: self._bury(db, found(db)))
+        return await self._brain.forget(lambda db: self._bury(db, found(db)))
 
     async def rebuild(self) -> int:
         """Make the words again now, and the vectors before the next search."""
@@ -256,6 +254,8 @@ class SqliteMemory:
             inspected = await self.inspect()
             if inspected.texts or inspected.words or inspected.vectors or inspected.doubtful:
                 _log.warning("memory: inspected: %s", inspected.sentence)
+        # What a kill has cut off
+        await self._brain.erase()
         tidied = Tidied(pruned, merged, evicted, is_whole)
         await self._brain.run(partial(note_tidied, tidied=tidied, now_s=now_s))
         return tidied

@@ -28,6 +28,8 @@ _PRAGMAS = (
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=FULL",
     "PRAGMA foreign_keys=ON",
+    # What is deleted is overwritten, as Debian's SQLite does of itself
+    "PRAGMA secure_delete=ON",
     "PRAGMA temp_store=MEMORY",
     "PRAGMA cache_size=-2048",
 )

@@ -133,6 +133,14 @@ class DatabaseWorker:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._run, job, _LOOK)
 
+    async def fold(self) -> bool:
+        """Move the log into the database and cut it off; return false if somebody still reads it.
+
+        Raises:
+            StorageFull: there is no room for it.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._fold)
+
     def later(self, job: Job[object], committed: Callable[[], None] = lambda: None) -> None:
         """Run `job` in the next transaction, or soon in one of its own.
 
@@ -251,6 +259,15 @@ class DatabaseWorker:
             connection.rollback()
             self.undone += 1
             self._postponed.met(f"storage: write postponed: {err}")
+
+    def _fold(self) -> bool:
+        connection = self._opened(_CHANGE)
+        self._commit_shared()
+        try:
+            (is_busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.OperationalError as err:
+            raise self._named(err) from err
+        return not is_busy
 
     def _named(self, err: sqlite3.OperationalError) -> Exception:
         """Return the error, by a name of ours if there was no room."""

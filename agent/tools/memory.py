@@ -211,7 +211,10 @@ class MemoryForgetTool(Tool[ForgetArguments]):
 
     reads = Provenance.WEB
     name = "memory_forget"
-    description = own("Delete a memory for good, or everything that came from one source.")
+    description = own(
+        "Delete a memory for good, or everything that came from one source. The conversation keeps "
+        "what was said in it."
+    )
     effect = Effect.WRITE
     shown = NOTHING_PRIVATE
     arguments_type = ForgetArguments

@@ -1,6 +1,7 @@
 import asyncio
 import io
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -63,6 +64,19 @@ def test_keys_are_forgotten_with_yes(capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.usefixtures("remembered")
+def test_no_file_holds_what_was_forgotten_and_the_rest_is_named(
+    state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged = state / "memory" / "brain.db.corrupt.20260101T000000"
+    damaged.touch()
+    main(["memory", "snapshot"])
+    assert main(["memory", "forget", "sister", "--yes"]) == exits.OK
+    files = [path for path in state.rglob("*") if path.is_file()]
+    assert [one for one in files if "小美".encode() in one.read_bytes()] == []
+    assert capsys.readouterr().err == f"barnacle: the words may still be in {damaged}\n"
+
+
+@pytest.mark.usefixtures("remembered")
 @pytest.mark.parametrize(("typed", "left"), [("y\n", set()), ("\n", {"pump"}), ("no\n", {"pump"})])
 def test_a_person_is_asked_with_what_it_says(
     typed: str,
@@ -112,12 +126,15 @@ def test_a_log_says_that_it_takes_nothing_out(
 
 
 @pytest.mark.usefixtures("remembered")
-def test_a_snapshot_brings_everything_back(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_copy_of_a_snapshot_brings_everything_back(
+    state: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["memory", "snapshot"]) == exits.OK
     snapshot = state / "memory" / "MEMORY_SNAPSHOT.md"
     assert capsys.readouterr().out == f"wrote 3 memories to {snapshot}\n"
+    copy = shutil.copy(snapshot, tmp_path)
     main(["memory", "forget", "sister", "pump", "valve", "--yes"])
-    assert main(["memory", "import", str(snapshot)]) == exits.OK
+    assert main(["memory", "import", str(copy)]) == exits.OK
     assert "imported 3 memories from" in capsys.readouterr().out
     assert keys(capsys) == {"sister", "pump", "valve"}
 
