@@ -105,6 +105,7 @@ class Inbound(Struct, frozen=True):
         subject: on one line, of a letter that says more; nobody's order.
         strand: begins a conversation of its own in the same place, such as a job's.
         sent_at_s: when the platform says it was written, seconds since the epoch; None for now.
+        is_time_sure: false where `sent_at_s` is only the earliest time at which it may be written.
         is_forwarded: the sender passes on what somebody else wrote.
         person: who the sender is to us, on whatever channel; only the door says it.
         beside: what the program of the sender sent along, such as instructions; nobody's order.
@@ -133,6 +134,7 @@ class Inbound(Struct, frozen=True):
     beside: str = ""
     notes: tuple[str, ...] = ()
     is_spoken: bool = False
+    is_time_sure: bool = True
 
     @property
     def is_only_notes(self) -> bool:

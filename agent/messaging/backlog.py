@@ -85,9 +85,11 @@ def backlog_report(gathered: list[Accepted]) -> str:
     if (more := len(gathered) - MAX_TOLD) > 0:
         lines.append(f"- and {more} more")
     count = "A message" if len(gathered) == 1 else f"{len(gathered)} messages"
-    minutes = f"{OLD_S / 60:.0f} minutes"
+    minutes = f"more than {OLD_S / 60:.0f} minutes"
+    is_sure = all(accepted.message.is_time_sure for accepted in gathered)
+    late = f"{minutes} late" if is_sure else f"late, perhaps {minutes}"
     return (
-        f"{count} reached me more than {minutes} late, so I did not act on them:\n"
+        f"{count} reached me {late}, so I did not act on them:\n"
         + "\n".join(lines)
         + "\nPlease write again what you still want done."
     )
@@ -97,6 +99,8 @@ def _line(message: Inbound) -> str:
     at_s = message.received_at_s if message.sent_at_s is None else message.sent_at_s
     # What was kept once may say anything
     at = time.strftime("%H:%M", time.localtime(max(at_s, 0.0)))
+    if not message.is_time_sure:
+        at = f"after {at}" if at_s > 0 else "some time ago:"
     return f"- {at} {printable_line(_words(message), MAX_TOLD_CHARS)}"
 
 

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from agent.access.people import PersonAccount
-from agent.channels.mqtt.channel import MqttState, broker_of
+from agent.channels.mqtt.channel import broker_of
 from agent.channels.mqtt.client import connected
 from agent.channels.mqtt.messages import MqttTopics
+from agent.channels.mqtt.session import MqttState
 from agent.channels.ntfy.channel import NtfyCursor
 from agent.channels.settings import MqttSettings
+from agent.system.clock import SystemClock
 from tests.fakes import mosquitto, mqtt_peer, ntfy_server
 from tests.fakes.mosquitto import Mosquitto
 from tests.fakes.mqtt_peer import MqttPeer
@@ -39,12 +41,12 @@ class MqttPhone(Phone):
     async def join(self, state: Path) -> None:
         await super().join(state)
         # Without a session nothing is kept of what was there before the agent
-        session = MqttState(state / "mqtt" / "session.json")
+        session = MqttState(state / "mqtt" / "session.json", SystemClock())
         known = await session.client_id()
         async with connected(broker_of(self._wanted, {}), known, lambda: None) as connection:
             await connection.subscribe([(MqttTopics(self._wanted.topic).inbox, 1)])
         # What waits from now on is no older than this
-        await session.leave(time.time())
+        await session.note(time.time())
 
     async def write(self, text: str) -> None:
         self._peer.publish(f"barnacle/in/{WHO}", text)

@@ -108,6 +108,17 @@ async def test_what_had_acted_before_a_long_time_without_power_is_not_said_to_be
     assert provider.requests == []
 
 
+def test_who_cannot_tell_how_late_it_is_says_so() -> None:
+    sure = Accepted(1, late("pump on", "1"))
+    unsure = Accepted(2, replace(late("pump off", "2"), is_time_sure=False))
+    unknown = Accepted(3, replace(message("water", "3"), sent_at_s=0.0, is_time_sure=False))
+    assert "reached me more than 10 minutes late, so" in backlog_report([sure])
+    said = backlog_report([sure, unsure, unknown])
+    assert "reached me late, perhaps more than 10 minutes, so" in said
+    assert "- after " in said
+    assert "- some time ago: water" in said
+
+
 async def _full(_job: object) -> None:
     raise StorageFull("no room")
 

@@ -1,16 +1,8 @@
-"""MQTT channel, the platform that builds it from the settings, and its state over restarts.
-
-A broker says again what it was not told of; the same message must be known by the same id then.
-MQTT gives none, only a number that is used again: so the ids that we gave are kept.
-"""
+"""MQTT channel, and the platform that builds it from the settings."""
 
 import asyncio
-import contextlib
-import hashlib
-import json
 import logging
 import secrets
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,13 +22,13 @@ from agent.channels.mqtt.client import MqttArrival, MqttBroker, MqttConnection, 
 from agent.channels.mqtt.described_topics import DescribedTopics
 from agent.channels.mqtt.home_assistant import HomeAssistantDevice
 from agent.channels.mqtt.messages import HOME, MqttTopics
+from agent.channels.mqtt.session import MqttState
 from agent.channels.platform import Platform, PlatformContext, SetupKey
 from agent.channels.settings import ChannelsSettings, MqttSettings
 from agent.config import Secret
-from agent.errors import ChannelUnavailable, ConfigRefused, StorageFull
+from agent.errors import ChannelUnavailable, ConfigRefused
 from agent.link.base import Board
 from agent.messages import Address, Inbound, Outbound
-from agent.storage.files import write_atomic
 from agent.system.clock import Clock
 
 if TYPE_CHECKING:
@@ -55,8 +47,6 @@ NOBODY_RETRY_S = 10.0
 HINT = "Your answer is read by a program or on a panel: short plain sentences."
 # At least once what people write; at most once what moves something
 _LETTERS, _COMMANDS = 1, 0
-# More than a broker is allowed to have under way to us at once
-MAX_RECENT = 64
 
 
 class MqttShown(Struct, frozen=True):
@@ -94,7 +84,7 @@ class MqttChannel(Channel):
         self._boards = boards
         self._clock = clock
         self._topics = MqttTopics(settings.topic)
-        self._session = MqttState(folder / "session.json")
+        self._session = MqttState(folder / "session.json", clock)
         described = DescribedTopics(folder / "described.json")
         self._mirror = BoardMirror(boards, self._topics, settings.every_s, clock, described)
         self._shown = shown or MqttShown()
@@ -118,7 +108,9 @@ class MqttChannel(Channel):
                     ]
                 )
                 self._connection = connection
+                self._session.join()
                 self._is_connected.set()
+                tasks.create_task(self._session.note_while_joined())
                 tasks.create_task(self._mirror.run(connection, self._device(known)))
                 if self._shown.own is not None:
                     own = self._show_own(self._shown.own, connection, self._device(known))
@@ -127,15 +119,16 @@ class MqttChannel(Channel):
                     tasks.create_task(self._show_readings(connection, self._device(known)))
                 while True:
                     came = await connection.arrival()
-                    await self._hear(came, deliver)
-                    connection.confirm(came)
+                    with self._session.taking(is_late=came.is_late):
+                        await self._hear(came, deliver)
+                        connection.confirm(came)
         except BaseExceptionGroup as group:
             # The first of them has ended the others
             raise group.exceptions[0] from None
         finally:
             if self._connection is not None:
                 self._connection = None
-                await self._session.leave(self._clock.wall_s())
+                await self._session.leave()
 
     async def send(self, message: Outbound) -> None:
         connection = await self._connected()
@@ -235,7 +228,8 @@ class MqttChannel(Channel):
         inbound = messages.inbound_of(letter, sender, known, self._clock.wall_s())
         if came.is_late and inbound.sent_at_s is None:
             # Nobody knows when: it may be as old as this
-            inbound = replace(inbound, sent_at_s=self._session.left_at_s)
+            since_s = self._session.waiting_since_s()
+            inbound = replace(inbound, sent_at_s=since_s, is_time_sure=False)
         return inbound
 
     def _device(self, known: str) -> HomeAssistantDevice:
@@ -324,64 +318,3 @@ def _wanted(channels: ChannelsSettings) -> MqttSettings:
 
 def _password(wanted: MqttSettings, environ: Mapping[str, str]) -> Secret:
     return find_secret("mqtt_password", wanted.password, wanted.password_file, environ)
-
-
-class MqttState:
-    """State of one device at one broker.
-
-    Args:
-        left_at_s: the end of the last connection, seconds since the epoch; 0 where it is not known.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.left_at_s = 0.0
-        self._client_id = ""
-        # By the broker's number of a message: what it was, and the id that we gave it
-        self._recent: OrderedDict[int, tuple[str, str]] = OrderedDict()
-
-    async def client_id(self) -> str:
-        """Return the device's client id, made at the first use."""
-        if not self._client_id:
-            await asyncio.to_thread(self._load)
-        return self._client_id
-
-    async def leave(self, at_s: float) -> None:
-        """Note the end of a connection; without room what waits then is taken for older."""
-        self.left_at_s = at_s
-        with contextlib.suppress(StorageFull):
-            await asyncio.to_thread(self._write)
-
-    async def message_id(self, number: int, topic: str, payload: bytes, *, is_again: bool) -> str:
-        """Return the id of a message without one.
-
-        Raises:
-            StorageFull: it cannot be kept, so that the message must not be confirmed.
-        """
-        digest = hashlib.sha256(topic.encode() + b"\0" + payload).hexdigest()
-        known = self._recent.get(number)
-        if is_again and known is not None and known[0] == digest:
-            return known[1]
-        given = secrets.token_hex(8)
-        self._recent.pop(number, None)
-        self._recent[number] = (digest, given)
-        while len(self._recent) > MAX_RECENT:
-            self._recent.popitem(last=False)
-        await asyncio.to_thread(self._write)
-        return given
-
-    def _load(self) -> None:
-        try:
-            told = json.loads(self._path.read_bytes())
-            recent = [(int(number), (str(one), str(two))) for number, one, two in told["recent"]]
-            self._recent = OrderedDict(recent[-MAX_RECENT:])
-            self.left_at_s = float(told.get("left_at_s", 0.0))
-            self._client_id = str(told["client_id"])
-        except (OSError, ValueError, TypeError, KeyError):
-            self._client_id = f"barnacle-{secrets.token_hex(4)}"
-            self._write()
-
-    def _write(self) -> None:
-        recent = [(number, *told) for number, told in self._recent.items()]
-        told = {"client_id": self._client_id, "recent": recent, "left_at_s": self.left_at_s}
-        write_atomic(self._path, json.dumps(told).encode())

@@ -123,7 +123,8 @@ async def test_a_switch_that_was_pressed_while_we_were_away_does_nothing_later(
 async def test_what_waited_at_the_broker_is_as_old_as_it_may_be(platform: MqttPlatform) -> None:
     """A broker keeps it for a week, and tells no time."""
     left = SteppedClock()
-    platform.channel._clock = left
+    began_s = left.wall_s()
+    platform.channel._session._clock = left
     async with listening(platform.channel):
         await wait_until(lambda: platform.peer.shows("barnacle/status") == b"online")
         left.advance(60)
@@ -132,17 +133,42 @@ async def test_what_waited_at_the_broker_is_as_old_as_it_may_be(platform: MqttPl
     platform.peer.say("water it", sent_at=1_790_000_000)
     platform.peer.say("open the door", sent_at=time.time() * 1000)
     platform.peer.say("open the gate", sent_at=time.time() + 86400)
-    async with listening(platform.restarted()) as listener:
+    restarted = platform.restarted()
+    restarted._session._clock = left
+    async with listening(restarted) as listener:
         await wait_until(lambda: platform.peer.shows("barnacle/status") == b"online")
         platform.peer.publish("barnacle/in/anna", "good morning")
-        heard = {one.text: one.sent_at_s for one in await listener.first(5)}
+        came = await listener.first(5)
+    heard = {one.text: one.sent_at_s for one in came}
+    left_at_s = heard["turn the pump on"]
+    assert left_at_s is not None
+    assert began_s + 60 <= left_at_s <= left.wall_s()
+    assert {one.text for one in came if not one.is_time_sure} == {
+        "turn the pump on",
+        "open the gate",
+    }
     assert heard == {
-        "turn the pump on": left.wall_s(),
+        "turn the pump on": left_at_s,
         "water it": 1_790_000_000,
         "open the door": pytest.approx(time.time(), abs=60),
-        "open the gate": left.wall_s(),
+        "open the gate": left_at_s,
         "good morning": None,
     }
+
+
+async def test_what_a_full_disk_kept_out_grows_no_younger(platform: MqttPlatform) -> None:
+    async def keep(_: Inbound) -> None:
+        raise StorageFull("no room")
+
+    channel = platform.channel
+    for _ in range(2):
+        listening_once = asyncio.ensure_future(channel.listen(keep))
+        await wait_until(lambda: platform.peer.shows("barnacle/status") == b"online")
+        platform.peer.publish("barnacle/in/anna", "turn the pump on")
+        with pytest.raises(StorageFull):
+            await listening_once
+    async with listening(channel) as listener:
+        assert [one.sent_at_s for one in await listener.first(2)] == [0.0, 0.0]
 
 
 async def test_what_an_earlier_version_left_at_the_broker_has_no_time(
