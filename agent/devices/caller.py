@@ -15,7 +15,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from agent.access.owner import Tell
-from agent.devices.ledger import AskedAct, DeviceLedger
+from agent.devices.ledger import TOLD_CHARS, AskedAct, DeviceLedger
 from agent.devices.wire import (
     DeviceMessage,
     DeviceReply,
@@ -354,7 +354,7 @@ def _told(act: AskedAct, reply: DeviceReply | None) -> str:
     outcome = None if reply is None else reply.outcome
     ends = _ENDS.get(outcome, "nobody knows whether it was done: look there") if outcome else ""
     ends = ends or "nobody knows whether it was done: look there"
-    said = f" ({reply.text[:300]})" if reply is not None and reply.text else ""
+    said = f" ({reply.text[:TOLD_CHARS]})" if reply is not None and reply.text else ""
     return f"{act.device} was to {act.words}, at {when}. No answer came then; now: {ends}{said}."
 
 

@@ -19,6 +19,10 @@ from agent.system.clock import Clock
 # brings so many new acts also asks after its open ones meanwhile, every few seconds, so that nobody
 # asks for those before. One that comes again is not begun either, as its time is over
 MAX_TAKEN = 20_000
+# Results of so many are kept whole: whoever asked hears them within minutes or, later, cut. Each
+# has up to 16 KB, and 20,000 of them would fill a card
+WHOLE_TEXTS = 200
+TOLD_CHARS = 300
 _BOOK_BYTES = 8
 _MIGRATIONS = (
     """
@@ -33,6 +37,15 @@ _MIGRATIONS = (
         words TEXT NOT NULL
     )
     """,
+    # With the index the rows of one device stand in the order in which they came: nothing is sorted
+    """
+    CREATE INDEX taken_in_order ON taken (caller);
+    UPDATE taken SET text = substr(text, 1, 300) WHERE length(text) > 300
+    """,
+)
+NTH_NEWEST = (
+    "SELECT rowid FROM taken INDEXED BY taken_in_order WHERE caller = :caller"
+    " ORDER BY rowid DESC LIMIT 1 OFFSET :nth"
 )
 
 
@@ -185,7 +198,12 @@ def _forget_oldest(db: sqlite3.Connection, caller: str) -> None:
     # What is still at work is never forgotten: nobody else knows of it. Rows are numbered as they
     # come, and there is no last one to forget where there are fewer
     db.execute(
-        "DELETE FROM taken WHERE caller = ?1 AND outcome != 'at work' AND rowid <= ("
-        "SELECT rowid FROM taken WHERE caller = ?1 ORDER BY rowid DESC LIMIT 1 OFFSET ?2)",
-        (caller, MAX_TAKEN),
+        "DELETE FROM taken WHERE caller = :caller AND outcome != 'at work'"  # noqa: S608 - ours
+        f" AND rowid <= ({NTH_NEWEST})",
+        {"caller": caller, "nth": MAX_TAKEN},
+    )
+    db.execute(
+        "UPDATE taken SET text = substr(text, 1, :chars)"  # noqa: S608 - ours
+        f" WHERE rowid = ({NTH_NEWEST}) AND length(text) > :chars",
+        {"caller": caller, "nth": WHOLE_TEXTS + 1, "chars": TOLD_CHARS},
     )

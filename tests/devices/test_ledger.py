@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.devices.ledger import MAX_TAKEN, DeviceLedger
-from agent.devices.wire import Outcome
+from agent.devices.ledger import MAX_TAKEN, NTH_NEWEST, TOLD_CHARS, WHOLE_TEXTS, DeviceLedger
+from agent.devices.wire import MAX_TEXT_CHARS, Outcome
 from tests.fakes.jumping_clock import JumpingClock
 
 MONTH_S = 30 * 86_400.0
@@ -69,3 +69,27 @@ async def test_many_acts_of_one_device_push_out_none_of_another(
     fill(tmp_path / "devices.db", clock, MAX_TAKEN + 1)
     await ledger.take("kitchen", NEXT)
     assert (await ledger.settle("cellar", FIRST)).outcome is Outcome.DONE
+
+
+async def test_long_results_of_long_ago_are_cut_to_what_is_told(
+    ledger: DeviceLedger, tmp_path: Path
+) -> None:
+    long = "x" * MAX_TEXT_CHARS
+    acts = [f"{number:032x}" for number in range(WHOLE_TEXTS + 2)]
+    for act in acts:
+        await ledger.take("kitchen", act)
+        await ledger.end("kitchen", act, Outcome.DONE, long)
+    assert (await ledger.settle("kitchen", acts[0])).text == long[:TOLD_CHARS]
+    assert (await ledger.settle("kitchen", acts[-1])).text == long
+    with closing(sqlite3.connect(tmp_path / "devices.db")) as db:
+        whole = db.execute("SELECT count(*) FROM taken WHERE length(text) = ?", [len(long)])
+        assert whole.fetchone() == (WHOLE_TEXTS + 1,)
+
+
+async def test_to_note_an_act_sorts_none_of_those_before(
+    ledger: DeviceLedger, tmp_path: Path
+) -> None:
+    await ledger.take("kitchen", FIRST)
+    with closing(sqlite3.connect(tmp_path / "devices.db")) as db:
+        plan = db.execute(f"EXPLAIN QUERY PLAN {NTH_NEWEST}", {"caller": "kitchen", "nth": 1})
+        assert not [step for *_, step in plan if "TEMP B-TREE" in step]
