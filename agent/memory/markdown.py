@@ -33,6 +33,8 @@ _COMMENT = re.compile(r"<!-- barnacle (\{.*\}) -->")
 # We write the first of these marks, people and editors any of them; nothing else makes a rule
 _ITEM = re.compile(r"[-*+] (?![-*+ ]+\Z)(?:\*\*(?P<key>.+?)\*\*: )?(?P<content>.*)")
 _INDENT = "  "
+# The second is an editor's
+_INDENTS = (_INDENT, "\t")
 _SAID_BY_DEFAULT: dict[str, object] = {
     "person": None,
     "session": None,
@@ -154,9 +156,9 @@ def _items(text: str) -> Iterator[_Item]:
     fields: dict[str, object] = {}
     gaps = 0
     for line in text.split("\n"):
-        if item is not None and line.startswith(_INDENT):
+        if item is not None and line.startswith(_INDENTS):
             # An editor may have taken the spaces of an empty line
-            item.lines += [""] * gaps + [line.removeprefix(_INDENT)]
+            item.lines += [""] * gaps + [line[len(_INDENT) if line[0] == " " else 1 :]]
             gaps = 0
         elif item is not None and not line:
             gaps += 1
@@ -169,7 +171,7 @@ def _items(text: str) -> Iterator[_Item]:
             if match := _ITEM.fullmatch(line):
                 item = _Item(match["key"] or "", [match["content"]], fields)
                 fields = {}
-            elif match := _COMMENT.fullmatch(line):
+            elif match := _COMMENT.fullmatch(line.strip()):
                 fields = _fields(match[1])
     if item is not None:
         yield item
@@ -306,7 +308,9 @@ def _ending(path: Path) -> str:
 
 
 def _text(path: Path) -> str:
-    return path.read_bytes().decode(errors="replace").replace("\r\n", "\n")
+    # Editors of Windows begin a file with a mark: a comment behind it would not be read, and the
+    # memory would be everybody's
+    return path.read_bytes().decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
 
 
 def _day(wall_s: float) -> str:

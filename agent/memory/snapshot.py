@@ -74,7 +74,8 @@ def parse(lines: Iterable[str]) -> Iterator[MemoryEntry | None]:
     """Yield the memories of a file; None for each unreadable one."""
     current: _Lines | None = None
     for raw in lines:
-        line = raw.removesuffix("\n")
+        # Git and editors of Windows end lines so; a memory that has such ends itself is in JSON
+        line = raw.removesuffix("\n").removesuffix("\r")
         if current is not None and current.is_open:
             _take_content(current, line)
         elif line.startswith("## "):

@@ -102,6 +102,21 @@ async def test_a_clock_that_was_set_back_undoes_nothing(tmp_path: Path) -> None:
     await memory.aclose()
 
 
+async def test_a_mark_at_the_beginning_of_a_file_makes_nothing_everybodys(tmp_path: Path) -> None:
+    memory = memory_in(tmp_path)
+    await memory.store("tea", "no tea", scope=MEI, provenance=Provenance.OWNER)
+    await memory.aclose()
+    path = tmp_path / "MEMORY.md"
+    # An editor of Windows puts it there; the person took the heading out
+    items = path.read_bytes().partition(b"\n\n")[2]
+    path.write_bytes(b"\xef\xbb\xbf" + items)
+    again = memory_in(tmp_path)
+    [kept] = await again.list(MEI)
+    assert (kept.content, kept.scope, kept.provenance) == ("no tea", MEI, Provenance.OWNER)
+    assert await again.list(EVERYBODY) == []
+    await again.aclose()
+
+
 async def test_what_is_written_by_hand_counts_at_once_and_is_trusted_least(tmp_path: Path) -> None:
     write(
         tmp_path / "MEMORY.md", "# My notes\n\nSome text.\n\n- **goat**: is called Lin\n- likes hay"

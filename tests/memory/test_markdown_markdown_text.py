@@ -72,6 +72,19 @@ def test_an_editor_that_takes_trailing_spaces_takes_no_line() -> None:
     assert list(parse(text, PAGE)) == [kept]
 
 
+def test_an_editor_that_indents_by_tabs_takes_no_line() -> None:
+    kept = MemoryEntry(1, "k", "one\n\ttwo", "core", Provenance.OWNER, Scope("mei"), 1.0, 1.0)
+    text = render(kept).replace("\n  ", "\n\t")
+    assert list(parse(text, PAGE)) == [kept]
+
+
+@pytest.mark.parametrize("around", ["{} ", " {}", "{}\t"])
+def test_spaces_around_a_comment_make_nothing_everybodys(around: str) -> None:
+    kept = MemoryEntry(1, "k", "one", "core", Provenance.OWNER, Scope("mei"), 1.0, 1.0)
+    comment, _, item = render(kept).partition("\n")
+    assert list(parse(f"{around.format(comment)}\n{item}", PAGE)) == [kept]
+
+
 def test_what_a_person_changes_in_an_item_counts() -> None:
     kept = MemoryEntry(1, "k", "green", "core", Provenance.OWNER, Scope("mei"), 1.0, 1.0)
     text = render(kept).replace("green", "blue")

@@ -54,6 +54,13 @@ def test_a_memory_is_readable_for_people() -> None:
     ]
 
 
+@pytest.mark.parametrize("content", [SISTER.content, "with\r\nits own", "", "a\rb\r"])
+def test_an_editor_or_git_that_ends_lines_another_way_loses_nothing(content: str) -> None:
+    kept = replace(SISTER, content=content)
+    text = "\ufeff" + snapshot.HEADER + snapshot.rendered(kept)
+    assert read(text.replace("\n", "\r\n")) == [kept]
+
+
 @given(st.lists(entries(), max_size=4), st.none() | st.integers(1, 2**63 - 1))
 def test_whatever_is_written_is_read_back(made: list[MemoryEntry], by: int | None) -> None:
     numbered = [replace(one, memory_id=i + 1, superseded_by=by) for i, one in enumerate(made)]
