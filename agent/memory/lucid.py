@@ -117,12 +117,11 @@ class LucidMemory:
 
     async def forget(self, key: str, scope: Scope) -> bool:
         # With it go the messages that say the same, and what was drawn from it
-        doomed = await self._local.doomed(key, scope)
-        gone = await self._local.forget(key, scope)
-        for old in doomed if gone else ():
+        for old in await self._local.doomed(key, scope):
             if self._may_know(old.scope):
+                # First: what a cut leaves in the file is told from there, and nothing comes back
                 await self._forgotten.add(old.content)
-        return gone
+        return await self._local.forget(key, scope)
 
     async def count(self, scope: Scope | None = None) -> int:
         return await self._local.count(scope)

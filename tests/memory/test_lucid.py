@@ -1,4 +1,5 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -164,3 +165,23 @@ async def test_a_flood_of_stores_is_not_kept_waiting(
         await memory.store(f"k{number}", "content", scope=OWNER)
     assert memory._waiting.qsize() <= 3
     assert await memory.count() == 10
+
+
+async def test_a_forget_that_is_cut_off_lets_the_program_bring_nothing_back(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The power goes when the file has forgotten."""
+    program = working_program(tmp_path)
+    memory = make(program)
+    await memory.store("code", "the code of the shed is 4711", scope=OWNER)
+    await memory.aclose()
+    memory = make(program)
+
+    async def cut(forget: Callable[..., Awaitable[bool]], key: str, scope: Scope) -> bool:
+        await forget(key, scope)
+        raise ConnectionAbortedError("the power goes")
+
+    monkeypatch.setattr(memory._local, "forget", partial(cut, memory._local.forget))
+    with pytest.raises(ConnectionAbortedError):
+        await memory.forget("code", OWNER)
+    assert await make(program).recall("code of the shed", 5, OWNER) == []
