@@ -12,6 +12,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -162,11 +163,13 @@ class Brain:
 
     async def erase(self) -> None:
         """Erase the words of what was forgotten, if there are any; log failures."""
-        from agent.memory import erasure  # noqa: PLC0415 - for those who forget
-
         if self._path == IN_RAM:
             return
         try:
+            if not await self.look(partial(facts.get, name=facts.UNERASED)):
+                return
+            from agent.memory import erasure  # noqa: PLC0415 - for those who forget
+
             if not await erasure.erase(self, self._path.parent):
                 _log.warning("memory: log of changes in use: forgotten words are erased later")
         except (MemoryUnavailable, StorageFull, OSError) as err:

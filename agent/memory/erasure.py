@@ -29,8 +29,6 @@ class ErasableStore(Protocol):
 
     async def run(self, job: Callable[[sqlite3.Connection], R]) -> R: ...
 
-    async def look(self, job: Callable[[sqlite3.Connection], R]) -> R: ...
-
     async def fold(self) -> bool:
         """Move the log into the database and cut it off; false if somebody still reads it."""
 
@@ -52,8 +50,6 @@ async def erase(store: ErasableStore, folder: Path) -> bool:
         OSError: likewise.
         StorageFull: likewise.
     """
-    if not await store.look(partial(facts.get, name=facts.UNERASED)):
-        return True
     while await store.run(_merge):
         pass
     for one in await asyncio.to_thread(_without_the_dead, folder):
