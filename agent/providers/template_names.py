@@ -19,8 +19,8 @@ PYTHONIC: Final = "pythonic"
 
 TEMPLATE_NAMES: Final = (
     *("apertus", "command-r", "command-r7b", "deepseek", "dsml", "functionary", "functools"),
-    *(GEMMA, HARMONY, HERMES, "internlm", JSON, "kimi", "llama", "mistral", "phi", PYTHON),
-    *(PYTHONIC, "react", TAGS),
+    *(GEMMA, HARMONY, HERMES, "internlm", JSON, "kimi", "llama", "minimax", "mistral"),
+    *("phi", PYTHON, PYTHONIC, "react", TAGS),
 )
 # A model whose calls its service finds; nothing to configure: `tool_calls = "native"` says that
 NATIVE: Final = "native"

@@ -43,6 +43,17 @@ _PARAMETER_MARKS = "<parameter=pin>\nled\n</parameter>\n<parameter=value>\non\n<
 _DSML = "｜DSML｜"
 _CALL = f"<tool_call>\n{OBJECT}\n</tool_call>"
 
+_MINIMAX = "]<]minimax[>["
+MINIMAX_CALL = (
+    f'{_MINIMAX}<invoke name="gpio_write">{_MINIMAX}<pin>led{_MINIMAX}</pin>'
+    f"{_MINIMAX}<value>on{_MINIMAX}</value>{_MINIMAX}</invoke>\n"
+)
+
+
+def minimax(*calls: str) -> str:
+    return f"{_MINIMAX}<tool_call>\n{''.join(calls)}{_MINIMAX}</tool_call>"
+
+
 SHAPES = (
     Shape("hermes", _CALL),
     Shape("hermes after a sentence", f"I switch it on.\n{_CALL}", "I switch it on."),
@@ -71,6 +82,11 @@ SHAPES = (
         '<minimax:tool_call>\n<invoke name="gpio_write">\n<parameter name="pin">led</parameter>\n'
         '<parameter name="value">on</parameter>\n</invoke>\n</minimax:tool_call>',
     ),
+    Shape("minimax m3", minimax(MINIMAX_CALL)),
+    Shape("minimax m3, two", minimax(MINIMAX_CALL, MINIMAX_CALL), calls=2),
+    Shape("minimax m3 after a sentence", f"I do it.{minimax(MINIMAX_CALL)}[e~[", "I do it."),
+    Shape("minimax m3 after a thought", f"<mm:think>The led.</mm:think>\n{minimax(MINIMAX_CALL)}"),
+    Shape("minimax m3 without the group's end", minimax(MINIMAX_CALL).rsplit("\n", 1)[0]),
     Shape("nemotron", f"<TOOLCALL>[{OBJECT}]</TOOLCALL>"),
     Shape("jamba", f"<tool_calls>[{OBJECT}]</tool_calls>"),
     Shape("olmo", f"<function_calls>\n{PYTHON}\n</function_calls>"),
@@ -138,6 +154,16 @@ SHAPES = (
         f'<{_DSML}parameter name="pin" string="true">led</{_DSML}parameter>\n'
         f'<{_DSML}parameter name="value" string="true">on</{_DSML}parameter>\n'
         f"</{_DSML}invoke>\n</{_DSML}function_calls>",
+    ),
+    *(
+        Shape(
+            f"deepseek v4, {group.strip()}",
+            f'<{_DSML}{group}>\n<{_DSML}{gap}invoke name="gpio_write">\n'
+            f'<{_DSML}{gap}parameter name="pin" string="true">led</{_DSML}{gap}parameter>\n'
+            f'<{_DSML}{gap}parameter name="value" string="true">on</{_DSML}{gap}parameter>\n'
+            f"</{_DSML}{gap}invoke>\n</{_DSML}{group}>",
+        )
+        for gap, group in (("", "tool_calls"), (" ", " calls"))
     ),
     Shape("kimi", _KIMI),
     Shape("kimi after a sentence", f"I do it.{_KIMI}", "I do it."),

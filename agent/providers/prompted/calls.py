@@ -103,6 +103,28 @@ _BRACES_TOO_MANY = re.compile(r"[\s}]{0,20}(?=<)")
 Offered = Mapping[str, ToolSpec]
 
 
+def typed_call(wanted: "WantedCall", offered: Offered) -> "WantedCall":
+    """Return a call whose arguments are texts, with the values that its tool asks for."""
+    tool = offered.get(wanted.name)
+    arguments = service_json.object_in(wanted.arguments_json)
+    return wanted_call(wanted.name, _typed_members(arguments, tool.parameters if tool else {}))
+
+
+def _typed_members(members: Mapping[str, object], schema: object) -> dict[str, object]:
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    known = properties if isinstance(properties, Mapping) else {}
+    return {name: _typed(value, known.get(name)) for name, value in members.items()}
+
+
+def _typed(value: object, schema: object) -> object:
+    if isinstance(value, dict):
+        return _typed_members(value, schema)
+    if isinstance(value, list):
+        entries = schema.get("items") if isinstance(schema, Mapping) else None
+        return [_typed(one, entries) for one in value]
+    return _value(value, schema) if isinstance(value, str) else value
+
+
 class WantedCall(Struct, frozen=True):
     """Tool call that the model wants."""
 

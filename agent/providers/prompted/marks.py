@@ -7,7 +7,7 @@ MAX_MARK_CHARS = 400
 # Of the line that begins a code block
 MAX_INFO_CHARS = 100
 
-THOUGHTS = frozenset({"think", "thinking", "thought", "reasoning", "seed:think"})
+THOUGHTS = frozenset({"think", "thinking", "thought", "reasoning", "seed:think", "mm:think"})
 # Each around one call, or a list of them
 CALLS = frozenset(
     {"tool_call", "toolcall", "tool-call", "function_call", "function-call", "seed:tool_call"}

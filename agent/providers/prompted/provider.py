@@ -65,6 +65,10 @@ _DOUBTFUL = (
     "lines of its own at the end, and an example in a block of code"
 )
 _STRAY = "it is not in the form that your calls have"
+_HELP = (
+    "ask again, choose another model, or start its server with the reader of its calls "
+    "(vLLM: --enable-auto-tool-choice --tool-call-parser NAME, llama.cpp: --jinja)"
+)
 # A model that cannot write it right three times over will not do it the fourth time
 MAX_REPAIRS = 2
 
@@ -230,8 +234,7 @@ class PromptedProvider(Provider):
                         return
             if talk.repairs > MAX_REPAIRS:
                 raise ProviderRefused(
-                    f"the model wrote an unreadable tool call {talk.repairs} times: "
-                    "ask again, or choose another model"
+                    f"the model wrote an unreadable tool call {talk.repairs} times: {_HELP}"
                 )
 
     def _words_form(self, talk: _Talk) -> WordsForm:
@@ -309,7 +312,7 @@ class PromptedProvider(Provider):
         reader = PromptedReader({spec.name: spec for spec in talk.request.tools})
         reader.feed(said)
         other = talk.judged(reader.close(), response)
-        if not other.wanted:
+        if not (other.wanted or other.problems):
             return reading
         self._forms.templates.forget(self._writer(told))
         templates = ",".join(sorted(other.templates))

@@ -22,7 +22,12 @@ from agent.providers.prompted.specials import (
     special_at,
 )
 from agent.providers.prompted.tail import OTHERS_LINE, Tail, TailReader
-from agent.providers.prompted.templates.every import may_become_opening, opening_at, openings
+from agent.providers.prompted.templates.every import (
+    TOKENS,
+    may_become_opening,
+    opening_at,
+    openings,
+)
 from agent.providers.prompted.templates.harmony import take_bare
 from agent.providers.prompted.templates.react import without_thought
 from agent.providers.prompted.tokens import Token, TokenType
@@ -134,7 +139,8 @@ class PromptedReader:
             templates=self._templates,
         ).read()
         if not self._reads_calls and (tail.wanted or tail.problems):
-            tail = Tail(tail.as_text)
+            # A token that nobody says is no text either
+            tail = Tail(tail.text if tail.templates <= TOKENS else tail.as_text)
         self._show_tail(tail)
         return AnswerReading(
             self._to_show(),

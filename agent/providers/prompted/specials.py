@@ -33,10 +33,12 @@ class FoundSpecial(Struct, frozen=True):
 
 _BEGINNINGS: Final = (
     *("<think>", "<thinking>", "<thought>", "<reasoning>", "<seed:think>", "[THINK]", "◁think▷"),
+    *("<mm:think>", "<|think:start|>", "<|open|>think<|sep|>"),
     *("<|START_THINKING|>", "<|begin_of_thought|>", "<|inner_prefix|>"),
 )
 _ENDS: Final = (
     *("</think>", "</thinking>", "</thought>", "</reasoning>", "</seed:think>", "[/THINK]"),
+    *("</mm:think>", "<|think:end|>", "<|close|>think<|sep|>"),
     *("◁/think▷", "<|END_THINKING|>", "<|end_of_thought|>", "<|inner_suffix|>"),
 )
 _TURN_ENDS: Final = (
@@ -44,11 +46,13 @@ _TURN_ENDS: Final = (
     *("<end_of_turn>", "<|END_OF_TURN_TOKEN|>", "<｜end▁of▁sentence｜>", "<|end_of_role|>"),
     *("<|im_start|>", "<|start_header_id|>", "<start_of_turn>", "<|user|>", "<|observation|>"),
     *("<|START_TOOL_RESULT|>", "[TOOL_RESULTS]", "[INST]", "<｜tool▁outputs▁begin｜>"),
+    *("[e~[", "]~b]", "<|close|>message<|sep|>", "<|end_of_msg|>"),
     *("<｜User｜>", "<start_function_response>", "<|tool_response>"),
 )
 _FILLERS: Final = (
     *("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|begin_of_solution|>", "<|end_of_solution|>"),
-    *("<|assistant|>", "<｜Assistant｜>", "<|begin_of_text|>"),
+    *("<|assistant|>", "<｜Assistant｜>", "<|begin_of_text|>", "]~!b["),
+    *("<|open|>response<|sep|>", "<|close|>response<|sep|>"),
 )
 _ALL: Final = {
     **dict.fromkeys(_BEGINNINGS, Special.THOUGHT),
@@ -58,7 +62,7 @@ _ALL: Final = {
 }
 _TOKEN = re.compile("|".join(map(re.escape, sorted(_ALL, key=len, reverse=True))))
 END_OF_THOUGHT = re.compile(
-    r"</(?:think|thinking|thought|reasoning|seed:think)\s{0,20}>|"
+    r"</(?:think|thinking|thought|reasoning|(?:seed|mm):think)\s{0,20}>|"
     + "|".join(map(re.escape, sorted(_ENDS, key=len, reverse=True)))
 )
 # First characters of any of them

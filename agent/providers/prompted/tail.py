@@ -9,14 +9,23 @@ import re
 from collections.abc import Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agent.providers import template_names
 from agent.providers.answer import MAX_CALLS, bare
 from agent.providers.prompted import marks, tokens
-from agent.providers.prompted.calls import Offered, TakenCalls, WantedCall, take, take_block
+from agent.providers.prompted.calls import (
+    Offered,
+    TakenCalls,
+    WantedCall,
+    take,
+    take_block,
+    typed_call,
+)
 from agent.providers.prompted.quotation import Quotation, fence_of
 from agent.providers.prompted.specials import END_OF_THOUGHT, Special, special_at
 from agent.providers.prompted.templates.every import opening_at, openings
+from agent.providers.prompted.templates.foreign import FOREIGN
 from agent.providers.prompted.templates.python_calls import PythonCalls
 from agent.providers.prompted.tokens import Token, TokenType
 
@@ -140,6 +149,9 @@ class TailReader(Struct):
         if opening is None:
             return None
         taken = opening.template.take(self.text, opening.end)
+        if opening.template.is_untyped:
+            typed = tuple(typed_call(one, self.offered) for one in taken.wanted)
+            taken = replace(taken, wanted=typed)
         return None if taken.is_nothing else self._keep(place, taken, opening.template.name)
 
     def _line_before(self, place: int) -> str:
@@ -225,9 +237,9 @@ class TailReader(Struct):
         apart = self._begun(pieces) & self._ended(pieces)
         if last not in apart:
             return Tail(self._text_of(pieces, runs=False), is_doubtful=True)
-        if self.templates is not None and not self.templates.issuperset(
-            pieces[at].template for at in apart
-        ):
+        known = self.templates
+        written = {pieces[at].template for at in apart} - {FOREIGN}
+        if known is not None and not known.issuperset(written):
             return Tail(self._text_of(pieces, runs=False))
         return self._run(pieces, apart)
 

@@ -17,7 +17,7 @@ from agent.providers.prompted.quotation import Quotation, fence_of
 
 # Longer runs of backticks are taken for several
 _MAX_RUN = 64
-_PLAIN = re.compile(r"[^\n`~<\[◁]+")
+_PLAIN = re.compile(r"[^\n`~<\[\]◁]+")
 _BACKTICKS = re.compile(rf"`{{1,{_MAX_RUN}}}")
 _FENCE_LINE = re.compile(
     rf"(?:`{{3,{_MAX_RUN}}}|~{{3,{_MAX_RUN}}})[^\n]{{0,{marks.MAX_INFO_CHARS}}}"

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 import pytest
 from msgspec.structs import replace
 
+from agent.errors import ProviderRefused
 from agent.messages import Effect, ToolCall
 from agent.providers.base import (
     Capabilities,
@@ -146,6 +147,29 @@ class Pieces:
                 return shown, item
             shown.append(item.text)
         raise AssertionError("no response")
+
+
+FOREIGN = '<|function_call|>{"name": "gpio_write", "arguments": {"pin": "led", "value": "on"}}'
+
+
+async def test_a_call_in_an_unknown_form_is_asked_for_in_words() -> None:
+    inner = TextCallProvider(f"I do it.\n{FOREIGN}", CALL)
+    shown, response = await answer_of(inner)
+    assert ([call.name for call in response.tool_calls], shown) == (["gpio_write"], "I do it.")
+    assert [bool(request.tools) for request in inner.requests] == [True, False]
+
+
+async def test_a_model_that_writes_no_other_form_says_what_to_set() -> None:
+    with pytest.raises(ProviderRefused, match="--tool-call-parser"):
+        await answer_of(TextCallProvider(*[FOREIGN] * 3))
+
+
+async def test_an_unknown_form_is_not_shown_of_a_model_with_a_habit() -> None:
+    answers = Pieces(*[MISTRAL] * LEARNT_AFTER, FOREIGN, CALL)
+    for _ in range(LEARNT_AFTER):
+        await answers.next()
+    shown, response = await answers.next()
+    assert (shown, [call.name for call in response.tool_calls]) == ([], ["gpio_write"])
 
 
 @pytest.mark.parametrize(

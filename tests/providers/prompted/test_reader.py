@@ -302,6 +302,11 @@ HOSTILE = [
     "<function_calls>",
     "~",
     "}",
+    "]",
+    "]<]minimax[>[",
+    "]<]minimax[>[<a>",
+    "<|tool_call|>",
+    "<|tool_call|>{",
 ]
 
 

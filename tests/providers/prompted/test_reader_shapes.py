@@ -7,7 +7,15 @@ import pytest
 
 from agent.messages import Effect
 from agent.providers.prompted.reader import AnswerReading, PromptedReader
-from tests.fakes.call_shapes import ARGUMENTS, OBJECT, PYTHON, SHAPES, Shape
+from tests.fakes.call_shapes import (
+    ARGUMENTS,
+    MINIMAX_CALL,
+    OBJECT,
+    PYTHON,
+    SHAPES,
+    Shape,
+    minimax,
+)
 from tests.fakes.said import spec_of
 
 _SCHEMA = {"type": "object", "properties": {"pin": {"type": "string"}, "value": {"type": "string"}}}
@@ -79,7 +87,7 @@ def test_nothing_runs_after_the_model_spoke_for_somebody_else(shape: Shape, made
 PLAIN = tuple(
     shape
     for shape in SINGLE
-    if not any(one in shape.answer for one in ("think", "THINK", "<|e", "<|im_", "end▁of"))
+    if not any(one in shape.answer for one in ("think", "THINK", "<|e", "<|im_", "end▁of", "[e~["))
 )
 QUOTED = [
     *(f"You would write {shape.answer} to switch it on." for shape in PLAIN),
@@ -156,6 +164,120 @@ def test_a_call_that_is_followed_by_prose_is_an_example(first: Shape) -> None:
     text = f"Like this:\n{first.answer.replace('<|im_end|>', '')}\nNow you know."
     _, reading = read(text)
     assert reading.wanted == ()
+
+
+_TYPES = {
+    "type": "object",
+    "properties": {
+        "count": {"type": "integer"},
+        "note": {"type": "string"},
+        "where": {"type": "object", "properties": {"floor": {"type": "integer"}}},
+        "steps": {"type": "array", "items": {"type": "number"}},
+    },
+}
+_M = "]<]minimax[>["
+
+
+def minimax_arguments(inside: str) -> dict[str, object]:
+    answer = minimax(f'{_M}<invoke name="order">{inside}{_M}</invoke>\n')
+    reader = PromptedReader({"order": spec_of("order", "", _TYPES, Effect.ACTUATE)})
+    shown = "".join(reader.feed(char) for char in answer)
+    (wanted,) = reader.close().wanted
+    assert shown == ""
+    found: dict[str, object] = json.loads(wanted.arguments_json)
+    return found
+
+
+def test_elements_within_elements_become_what_the_schema_asks_for() -> None:
+    inside = (
+        f"{_M}<count>12{_M}</count>{_M}<note>12 <b>of\n them{_M}</note>"
+        f"{_M}<where>{_M}<floor>3{_M}</floor>{_M}</where>"
+        f"{_M}<steps>{_M}<item>1{_M}</item>{_M}<item>2.5{_M}</item>{_M}</steps>"
+        f"{_M}<other>7{_M}</other>"
+    )
+    assert minimax_arguments(inside) == {
+        "count": 12,
+        "note": "12 <b>of\n them",
+        "where": {"floor": 3},
+        "steps": [1, 2.5],
+        "other": "7",
+    }
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        f"{_M}<pin>led</pin>",
+        f"{_M}<pin>led{_M}</value>",
+        f"{_M}<pin>led{_M}</pin>{_M}<pin>pump{_M}</pin>",
+        f"{_M}<pin>led{_M}<value>on{_M}</value>{_M}</pin>",
+        "led",
+    ],
+)
+def test_an_element_that_does_not_fit_together_is_a_problem(inside: str) -> None:
+    answer = minimax(f'{_M}<invoke name="gpio_write">{inside}{_M}</invoke>\n')
+    shown, reading = read(*f"I do it.\n{answer}")
+    assert (shown, reading.wanted, len(reading.problems)) == ("I do it.", (), 1)
+
+
+# As the tests of vLLM and real reports have them; none of these forms is read here
+FOREIGN = (
+    (
+        '<steptml:invoke name="gpio_write"><steptml:parameter name="pin">led</steptml:parameter>'
+        "</steptml:invoke>"
+    ),
+    (
+        "<longcat_tool_call>gpio_write\n<longcat_arg_key>pin</longcat_arg_key>\n"
+        "<longcat_arg_value>led</longcat_arg_value>\n</longcat_tool_call>"
+    ),
+    (
+        "<|tool_call:start|>gpio_write\n<|tool_arg:start|>pin<|tool_arg:value|>led<|tool_arg:end|>\n"
+        "<|tool_call:end|>"
+    ),
+    (
+        '<|open|>tools<|sep|><|open|>call tool="gpio_write" index="1"<|sep|><|open|>argument '
+        'key="pin" type="string"<|sep|>led<|close|>argument<|sep|><|close|>call<|sep|>'
+        "<|close|>tools<|sep|><|close|>message<|sep|>"
+    ),
+    f"<|function_call|>{OBJECT}",
+    "<tool_calls:x1><tool_call:x1>gpio_write<tool_sep:x1></tool_call:x1></tool_calls:x1>",
+    f"<|tool_call_begin|>functions.gpio_write:0<|tool_call_argument_begin|>{ARGUMENTS}",
+)
+
+
+@pytest.mark.parametrize("call", FOREIGN)
+def test_a_call_in_an_unknown_form_is_a_problem_and_is_not_shown(call: str) -> None:
+    for before in ("", "I do it.\n", "I do it. "):
+        for pieces in ((before + call,), tuple(before + call)):
+            shown, reading = read(*pieces)
+            assert (shown, reading.wanted) == (before.strip(), ())
+            assert len(reading.problems) == 1
+
+
+@pytest.mark.parametrize("call", [*FOREIGN, minimax(MINIMAX_CALL)])
+def test_a_call_of_a_model_without_tools_is_not_shown(call: str) -> None:
+    reader = PromptedReader({})
+    shown = [reader.feed(char) for char in f"It is on.\n{call}"]
+    assert "".join([*shown, reader.close().text]).strip() == "It is on."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The token <|tool_call_begin|> starts a call.",
+        "Models write <|tool_call_begin|>, then a name.",
+        "See <|placeholder|> and <s> and [e] there.",
+        "Write a]b and [c] or ]<- so.",
+    ],
+)
+def test_prose_about_tokens_is_shown(text: str) -> None:
+    for pieces in ((text,), tuple(text)):
+        shown, reading = read(*pieces)
+        assert (shown, reading.wanted, reading.problems) == (text, (), ())
+
+
+def test_the_end_of_a_call_alone_is_left_out() -> None:
+    assert read(*"It is on.<|tool_calls_section_end|>")[0] == "It is on."
 
 
 def test_shapes_have_names_of_their_own() -> None:

@@ -23,6 +23,7 @@ class Template(Struct, frozen=True):
         line_openings: literal beginnings that count only as the first word of a line.
         take: reads the calls; its place is right after the opening.
         names_tool: the name of a tool follows the opening at once; else it is prose.
+        is_untyped: every argument is text, and becomes what the schema of its tool asks for.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Template(Struct, frozen=True):
     openings: tuple[str, ...] = ()
     line_openings: tuple[str, ...] = ()
     names_tool: bool = False
+    is_untyped: bool = False
 
 
 def refused(text: str, place: int, closing: re.Pattern[str] | None, problem: str) -> TakenCalls:

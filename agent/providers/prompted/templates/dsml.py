@@ -1,4 +1,7 @@
-"""Calls of DeepSeek from V3.2 on: elements with `｜DSML｜` before their names."""
+"""Calls of DeepSeek from V3.2 on: elements with `｜DSML｜` before their names.
+
+V4 names the group otherwise, and V4.1 puts a space before each name.
+"""
 
 import re
 
@@ -7,13 +10,14 @@ from agent.providers.prompted.lenient import LenientReader, Unreadable
 from agent.providers.prompted.templates.base import Template, refused
 
 _MARK = "｜DSML｜"
-_END = re.compile(rf"</{_MARK}function_calls>")
+_GROUPS = ("function_calls", "tool_calls", "calls")
+_END = re.compile(rf"</{_MARK} ?(?:{'|'.join(_GROUPS)})>")
 _INVOKE = re.compile(
-    rf'<{_MARK}invoke name="([A-Za-z_][\w.-]{{0,63}})">(.*?)</{_MARK}invoke>', re.DOTALL
+    rf'<{_MARK} ?invoke name="([A-Za-z_][\w.-]{{0,63}})">(.*?)</{_MARK} ?invoke>', re.DOTALL
 )
 _PARAMETER = re.compile(
-    rf'<{_MARK}parameter name="([A-Za-z_][\w-]{{0,63}})"(?: string="(true|false)")?>'
-    rf"(.*?)</{_MARK}parameter>",
+    rf'<{_MARK} ?parameter name="([A-Za-z_][\w-]{{0,63}})"(?: string="(true|false)")?>'
+    rf"(.*?)</{_MARK} ?parameter>",
     re.DOTALL,
 )
 
@@ -42,4 +46,6 @@ def _call(name: str, inside: str) -> WantedCall:
     return wanted_call(name, arguments)
 
 
-TEMPLATE = Template("dsml", _take, openings=(f"<{_MARK}function_calls>",))
+TEMPLATE = Template(
+    "dsml", _take, openings=tuple(f"<{_MARK}{gap}{one}>" for gap in ("", " ") for one in _GROUPS)
+)

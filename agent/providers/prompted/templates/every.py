@@ -11,11 +11,13 @@ from agent.providers.prompted.templates import (
     command,
     deepseek,
     dsml,
+    foreign,
     functionary,
     gemma,
     harmony,
     kimi,
     llama,
+    minimax,
     mistral,
     phi,
     plugins,
@@ -40,11 +42,16 @@ TEMPLATES = (
     functionary.TEMPLATE,
     plugins.INTERNLM,
     plugins.APERTUS,
+    minimax.TEMPLATE,
     # After the form that begins with the same word
     react.TEMPLATE,
 )
 _ANYWHERE = {opening: one for one in TEMPLATES for opening in one.openings}
 _AT_LINE_START = {opening: one for one in TEMPLATES for opening in one.line_openings}
+# Of those that no prose looks like
+TOKENS = frozenset(one.name for one in TEMPLATES if one.openings and not one.names_tool) | {
+    foreign.FOREIGN
+}
 # The longest opening, and a tool's name after it
 _MOST_CHARS = max(map(len, (*_ANYWHERE, *_AT_LINE_START))) + 80
 _NAME = re.compile(r"[ \t]{0,4}`?([\w.-]{0,65})`?")
@@ -89,7 +96,8 @@ def opening_at(
             not template.names_tool or _named_tool(text, end, offered) is not None
         ):
             return CallOpening(template, end)
-    return None
+    token = foreign.TOKEN.match(text, place)
+    return None if token is None else CallOpening(foreign.TEMPLATE, token.end())
 
 
 def may_become_opening(text: str, place: int, offered: Collection[str], known: Openings) -> bool:
@@ -104,7 +112,7 @@ def may_become_opening(text: str, place: int, offered: Collection[str], known: O
             begun = _NAME.match(rest, len(opening))
             if begun is not None and begun.end() == len(rest):
                 return any(one.startswith(begun[1]) for one in (*offered, *_OTHERS))
-    return False
+    return foreign.may_become_token(rest)
 
 
 def _named_tool(text: str, place: int, offered: Collection[str]) -> str | None:
