@@ -90,7 +90,10 @@ class ChatRequest(Struct, frozen=True):
 
 
 class TextDelta(Struct, frozen=True):
-    """Piece of text as it arrives; the pieces joined are `ChatResponse.text`."""
+    """Piece of text as it arrives; the pieces joined are `ChatResponse.text`.
+
+    Unless what was taken for text at first turned out to be a thought.
+    """
 
     text: str
 

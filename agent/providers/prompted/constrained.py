@@ -124,6 +124,10 @@ class ConstrainedReader:
         self._plain: PromptedReader | None = None
 
     @property
+    def thought_chars(self) -> int | None:
+        return None
+
+    @property
     def thoughts(self) -> str:
         """Return what the model thought before its answer."""
         reader = self._plain or self._bare

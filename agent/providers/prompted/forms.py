@@ -1,4 +1,4 @@
-"""Models' support for tools, learned from refusals: kept for a while, by service and model.
+"""Models' support for tools, learned from refusals, and how their answers begin.
 
 A service that learns tools, or a local model that is loaded with another template, is found out
 when the time is over. What was found is kept as long as the process; a restart costs one refusal.
@@ -26,10 +26,22 @@ class ToolForms:
         self.clock = clock
         self.templates = templates or LearntTemplates()
         self._until_s: dict[Asked, float] = {}
+        self._thinks: dict[Asked, bool] = {}
 
     def takes_words(self, service: str, model: str) -> bool:
         """Return true if tools must be described in words."""
         return self._until_s.get((service, model), 0.0) > self.clock.monotonic_s()
+
+    def begins_in_thought(self, service: str, model: str) -> bool | None:
+        """Return if a model's answers begin in a thought; None where none has told yet."""
+        return self._thinks.get((service, model))
+
+    def told(self, service: str, model: str, *, begins_in_thought: bool) -> None:
+        """Remember how an answer of a model began."""
+        self._thinks.pop((service, model), None)
+        self._thinks[service, model] = begins_in_thought
+        if len(self._thinks) > MAX_REMEMBERED:
+            del self._thinks[next(iter(self._thinks))]
 
     def refused(self, service: str, model: str) -> None:
         """Remember that the model takes no tools."""

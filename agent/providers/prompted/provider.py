@@ -30,6 +30,7 @@ from agent.providers.base import (
 )
 from agent.providers.prompted.constrained import ConstrainedReader
 from agent.providers.prompted.forms import ToolForms
+from agent.providers.prompted.headless import HeadlessReader, may_begin_in_thought
 from agent.providers.prompted.learnt_templates import Writer
 from agent.providers.prompted.reader import AnswerReading, PromptedReader
 from agent.providers.prompted.writer import (
@@ -100,13 +101,22 @@ class _Talk(Struct):
     refused: list[tuple[str, str]] = field(default_factory=list)
     has_begun: bool = False
     has_continued: bool = False
+    # Of what is shown, so much is of answers before this one
+    asked_before: int = 0
 
     @property
     def repairs(self) -> int:
         return len(self.refused)
 
-    def show(self, text: str) -> str:
-        """Return text for people, continuing what they saw of earlier answers."""
+    def show(self, text: str, *, takes_back: bool = False) -> str:
+        """Return text for people, continuing what they saw of earlier answers.
+
+        Args:
+            takes_back: what was shown of this answer was none of it.
+        """
+        if takes_back:
+            del self.shown[self.asked_before :]
+            self.has_continued = False
         if text and self.repairs > 0 and self.shown and not self.has_continued:
             text = f"\n{text}"
         if text:
@@ -117,6 +127,7 @@ class _Talk(Struct):
     def refuse(self, said: str, problem: str) -> None:
         self.refused.append((said, problem))
         self.has_continued = False
+        self.asked_before = len(self.shown)
 
     def judged(self, reading: AnswerReading, response: ChatResponse) -> AnswerReading:
         """Return what counts of a reading, beside the service's own calls and what was told."""
@@ -248,20 +259,20 @@ class PromptedProvider(Provider):
         self, talk: _Talk, told: ChatRequest
     ) -> AsyncGenerator[TextDelta | ChatResponse, None]:
         """Yield one answer; end with a response only if it is usable."""
-        offered = {spec.name: spec for spec in talk.request.tools}
         is_held = told.answer_schema is not None
         known = self._known(told)
-        reader = ConstrainedReader(offered) if is_held else PromptedReader(offered, known)
+        reader = self._reader(talk, told, known)
         said: list[str] = []
         async with aclosing(self._inner.stream(told)) as items:
             async for item in items:
                 talk.has_begun = True
                 if isinstance(item, TextDelta):
                     said.append(item.text)
-                    if text := talk.show(reader.feed(item.text)):
+                    text = reader.feed(item.text)
+                    if text := talk.show(text, takes_back=reader.takes_back):
                         yield TextDelta(text)
                     continue
-                reading = talk.judged(reader.close(), item)
+                reading = talk.judged(self._closed(talk, told, reader, item), item)
                 if known is not None and not is_held:
                     reading = self._unless_stray(talk, told, "".join(said), item, reading)
                 _refuse_cut(item, reading)
@@ -275,6 +286,32 @@ class PromptedProvider(Provider):
                     return
                 _log.info("provider: unreadable tool call (problem=%s)", reading.problems[0])
                 talk.refuse("".join(said), reading.problems[0])
+
+    def _reader(
+        self, talk: _Talk, told: ChatRequest, known: frozenset[str] | None
+    ) -> HeadlessReader:
+        offered = {spec.name: spec for spec in talk.request.tools}
+        if told.answer_schema is not None:
+            return HeadlessReader(ConstrainedReader(offered), begins=False)
+        begins = self._begins_in_thought(told)
+        return HeadlessReader(PromptedReader(offered, known), begins=begins)
+
+    def _closed(
+        self, talk: _Talk, told: ChatRequest, reader: HeadlessReader, response: ChatResponse
+    ) -> AnswerReading:
+        """Return the reading of a whole answer; note how it began."""
+        reading = reader.close(is_cut=response.stop is StopReason.LENGTH)
+        talk.show("", takes_back=reader.takes_back)
+        begins = reader.begins_in_thought
+        if begins or (begins is False and self._begins_in_thought(told) is not False):
+            self._forms.told(self.name, told.model or self._model, begins_in_thought=begins)
+        return reading
+
+    def _begins_in_thought(self, told: ChatRequest) -> bool | None:
+        """Return if an answer begins in a thought; None where that is likely."""
+        model = told.model or self._model
+        known = self._forms.begins_in_thought(self.name, model)
+        return known if known is not None or may_begin_in_thought(model) else False
 
     def _writer(self, told: ChatRequest) -> Writer:
         form = ToolForm.NATIVE if told.tools else ToolForm.WORDS

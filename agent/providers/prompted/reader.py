@@ -100,7 +100,12 @@ class PromptedReader:
         # The model spoke for a tool or a person
         self._is_others = False
         self._in_thought = False
+        self._has_thought = False
         self._thoughts: list[str] = []
+        # All that was shown, for a thought without a beginning
+        self._said: list[str] = []
+        # So many characters of what was shown were one; None where there was none
+        self.thought_chars: int | None = None
 
     @property
     def thoughts(self) -> str:
@@ -141,6 +146,9 @@ class PromptedReader:
         if not self._reads_calls and (tail.wanted or tail.problems):
             # A token that nobody says is no text either
             tail = Tail(tail.text if tail.templates <= TOKENS else tail.as_text)
+        if tail.thought is not None and not self._has_thought:
+            self._end_unbegun(tail.thought)
+            blank = ""
         self._show_tail(tail)
         return AnswerReading(
             self._to_show(),
@@ -191,6 +199,8 @@ class PromptedReader:
 
     def _to_show(self) -> str:
         text, self._shown = "".join(self._shown), []
+        if not self._has_thought:
+            self._said.append(text)
         return text
 
     def _show(self, text: str) -> None:
@@ -261,9 +271,23 @@ class PromptedReader:
     def _after_special(self, special: Special, end: int) -> int:
         if special is Special.TURN_END:
             self._is_over = True
+        if special is Special.THOUGHT_END and not self._has_thought:
+            self._end_unbegun("".join(self._blank))
+        self._has_thought |= special in {Special.THOUGHT, Special.THOUGHT_END}
         self._in_thought = special is Special.THOUGHT
         self._quoting.mark()
         return end
+
+    def _end_unbegun(self, rest: str) -> None:
+        """Take all that was shown for a thought: the server's template wrote its beginning."""
+        said = "".join([*self._said, *self._shown])
+        self.thought_chars = len(said)
+        self._thoughts.append(f"{said}{rest}".rstrip())
+        self._said.clear()
+        self._blank.clear()
+        self._line = ""
+        self._has_begun = False
+        self._is_others = False
 
     def _after_token(self, text: str, place: int) -> int | None:
         token = tokens.next_token(text, place, self._quoting, is_whole=False)

@@ -70,6 +70,7 @@ class Tail(Struct, frozen=True):
         calls_as_written: the calls with their marks, as the model wrote them.
         as_text: all of it, for people, if none of the calls is one.
         templates: the names of those that the calls are in.
+        thought: what stood before an end of a thought that has no beginning here.
     """
 
     text: str
@@ -80,6 +81,7 @@ class Tail(Struct, frozen=True):
     calls_as_written: tuple[str, ...] = ()
     as_text: str = ""
     templates: frozenset[str] = frozenset()
+    thought: str | None = None
 
 
 class TailReader(Struct):
@@ -102,6 +104,7 @@ class TailReader(Struct):
     _pieces: list[TailPiece] = field(default_factory=list)
     _in_group: bool = False
     _has_calls: bool = False
+    _thought: str | None = None
 
     def read(self) -> Tail:
         place = 0
@@ -110,7 +113,7 @@ class TailReader(Struct):
             if after is None:
                 break
             place = after
-        return self._judged()
+        return replace(self._judged(), thought=self._thought)
 
     def _step(self, place: int) -> int | None:
         """Read what begins at `place`; None where the model's turn ends."""
@@ -136,6 +139,7 @@ class TailReader(Struct):
         elif special is Special.THOUGHT_END:
             # It was a thought from the beginning: some services leave out where it began
             self._pieces.clear()
+            self._thought = self.text[:place]
             self._has_calls = False
             self.before = ""
         self.quoting.mark()

@@ -1,55 +1,23 @@
 """A service that accepts tools, and a model that writes its calls as text all the same."""
 
-from collections.abc import AsyncGenerator
-
 import pytest
 from msgspec.structs import replace
 
 from agent.errors import ProviderRefused
-from agent.messages import Effect, ToolCall
+from agent.messages import ToolCall
 from agent.providers.base import (
-    Capabilities,
     ChatRequest,
     ChatResponse,
     Provider,
     StopReason,
-    TextDelta,
 )
 from agent.providers.prompted.forms import ToolForms
 from agent.providers.prompted.learnt_templates import LEARNT_AFTER
 from agent.providers.prompted.provider import PromptedProvider, ToolForm
 from tests.fakes.call_shapes import OBJECT, SHAPES, Shape
 from tests.fakes.clock import SteppedClock
-from tests.fakes.said import assistant_said, spec_of, system_said, tool_said, user_said
-
-_SCHEMA = {"type": "object", "properties": {"pin": {"type": "string"}, "value": {"type": "string"}}}
-TOOLS = (spec_of("gpio_write", "Sets a pin.", _SCHEMA, Effect.ACTUATE),)
-ASKED = ChatRequest((user_said("led on please"),), TOOLS)
-CALL = f"<tool_call>\n{OBJECT}\n</tool_call>"
-
-
-class TextCallProvider(Provider):
-    """Takes tools, and streams what its model writes as text."""
-
-    name = "text"
-
-    def __init__(self, *answers: ChatResponse | str) -> None:
-        self._answers = list(answers)
-        self.requests: list[ChatRequest] = []
-
-    async def chat(self, request: ChatRequest) -> ChatResponse:
-        raise AssertionError("only streams")
-
-    async def stream(self, request: ChatRequest) -> AsyncGenerator[TextDelta | ChatResponse, None]:
-        self.requests.append(request)
-        answer = self._answers.pop(0)
-        response = ChatResponse(answer) if isinstance(answer, str) else answer
-        for char in response.text:
-            yield TextDelta(char)
-        yield response
-
-    def capabilities(self, model: str | None = None) -> Capabilities:
-        return Capabilities(native_tools=True, streaming=True)
+from tests.fakes.said import assistant_said, system_said, tool_said, user_said
+from tests.fakes.text_calls import ASKED, CALL, TextCallProvider
 
 
 async def answer_of(
