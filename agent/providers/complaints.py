@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from agent.providers import service_json
+from agent.providers import service_json, waits
 
 _QUOTA_CODES = frozenset(
     {"insufficient_quota", "billing_hard_limit_reached", "insufficient_balance", "1113", "1311"}
@@ -135,12 +135,6 @@ _WRONG_CALL_WORDS = re.compile(
     r"tool call validation failed|was not in request|failed to call a function", re.IGNORECASE
 )
 _WRONG_CALL_CODES = frozenset({"tool_use_failed"})
-# Behind what a service says of when to come back
-_WAIT_WORDS = re.compile(
-    r"(?:try again|retry(?: after)?) in (?:(?P<m>[0-9]{1,4})m(?!s))?"
-    r"(?P<s>[0-9]{1,5}(?:\.[0-9]{1,6})?) ?(?P<unit>m?s)",
-    re.IGNORECASE,
-)
 
 
 class Complaint(Struct, frozen=True):
@@ -149,7 +143,7 @@ class Complaint(Struct, frozen=True):
     message: str = ""
     codes: tuple[str, ...] = ()
     param: str = ""
-    # Seconds that the service asks to be left alone, as in a Retry-After header
+    # How long the service asks to be left alone, as in a Retry-After header
     wait: str = ""
 
     @property
@@ -194,11 +188,8 @@ class Complaint(Struct, frozen=True):
     @property
     def wait_in_words(self) -> str:
         """Return the seconds that a message asks to wait ("try again in 1.5s"); empty if none."""
-        said = _WAIT_WORDS.search(self.message)
-        if said is None:
-            return ""
-        wait_s = float(said["s"]) / (1000 if said["unit"].lower() == "ms" else 1)
-        return str(wait_s + 60 * int(said["m"] or 0))
+        wait_s = waits.told_s(self.message)
+        return "" if wait_s is None else str(wait_s)
 
     @property
     def names_bad_key(self) -> bool:
@@ -317,4 +308,4 @@ def _details(details: object) -> tuple[tuple[str, ...], str]:
     said = (part.get("reason") or part.get("error_code") for part in found)
     reasons = tuple(str(reason) for reason in said if reason)
     waits = (str(part["retryDelay"]) for part in found if part.get("retryDelay"))
-    return reasons, next(waits, "").removesuffix("s")
+    return reasons, next(waits, "")

@@ -24,7 +24,7 @@ from agent.errors import (
     ToolsUnsupported,
     TransientProviderError,
 )
-from agent.providers import complaints
+from agent.providers import complaints, waits
 from agent.providers.complaints import Complaint
 from agent.security.redact import Redactor
 from agent.text.printable import printable_line
@@ -74,10 +74,6 @@ _BLOCKED = "this network, or a guard before the service, does not let the device
 _ELSEWHERE = "this network may show a sign-in page, or provider.base_url is wrong"
 # `x-ratelimit-reset-tokens`, `anthropic-ratelimit-tokens-reset`, `ratelimit-reset`
 _RESET = re.compile(r"(?P<before>.*ratelimit-(?:.*-)?)reset(?P<after>(?:-.*)?)")
-_SPAN = re.compile(
-    r"(?:(?P<h>[0-9]{1,4})h)?(?:(?P<m>[0-9]{1,4})m(?!s))?"
-    r"(?:(?P<s>[0-9]{1,6}(?:\.[0-9]{1,9})?)s)?(?:(?P<ms>[0-9]{1,9}(?:\.[0-9]{1,9})?)ms)?"
-)
 _NUMBER = re.compile(r"[0-9]{1,13}(?:\.[0-9]{1,9})?")
 # Later than any number of seconds to wait, earlier than any time since 1970 that is to come
 _SINCE_1970 = 1_000_000_000.0
@@ -146,11 +142,13 @@ def web_page(service: ServiceTarget) -> TransientProviderError:
 
 
 def retry_after_s(header: str, now_s: float | None = None) -> float | None:
-    """Return the seconds of a Retry-After header, in either form; None if it is not usable."""
+    """Return the seconds of a Retry-After header, in any form; None if it is not usable."""
     try:
         wait_s = float(header)
     except ValueError:
-        wait_s = _seconds_until(header, time.time() if now_s is None else now_s)
+        span_s = waits.span_s(header)
+        moment_s = time.time() if now_s is None else now_s
+        wait_s = _seconds_until(header, moment_s) if span_s is None else span_s
     if not math.isfinite(wait_s) or wait_s < 0:
         return None
     return min(wait_s, MAX_RETRY_AFTER_S)
@@ -175,8 +173,9 @@ def _explained(
         )
     error = _named(service, refusal, complaint)
     if isinstance(error, TransientProviderError):
-        asked = refusal.retry_after or complaint.wait or complaint.wait_in_words
-        error.retry_after_s = retry_after_s(asked or _renewed_in(refusal))
+        asked = (refusal.retry_after, complaint.wait, complaint.wait_in_words)
+        waits_s = (retry_after_s(one) for one in (*asked, _renewed_in(refusal)) if one)
+        error.retry_after_s = next((one for one in waits_s if one is not None), None)
     return error
 
 
@@ -297,10 +296,8 @@ def _first(waits: Iterable[float]) -> float | None:
 def _wait_s(value: str, now_s: float) -> float | None:
     if _NUMBER.fullmatch(value):
         return _of_number(float(value), now_s)
-    span = _SPAN.fullmatch(value) if value else None
-    if span is not None:
-        h, m, s, ms = (float(span[part] or 0) for part in ("h", "m", "s", "ms"))
-        return 3600 * h + 60 * m + s + ms / 1000
+    if (span_s := waits.span_s(value)) is not None:
+        return span_s
     try:
         moment = datetime.fromisoformat(value)
     except ValueError:

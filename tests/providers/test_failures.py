@@ -319,6 +319,8 @@ NOW_S = 1_795_000_000.0
         ("2", 2.0),
         ("1.5", 1.5),
         (" 7 ", 7.0),
+        ("1m30s", 90.0),
+        ("250ms", 0.25),
         ("1000000000", 120.0),
         ("-3", None),
         ("nan", None),
@@ -330,8 +332,15 @@ NOW_S = 1_795_000_000.0
         ("Fri, 99 Nov 2026 19:26:39 GMT", None),
     ],
 )
-def test_retry_after_in_both_its_forms(header: str, wait_s: float | None) -> None:
+def test_retry_after_in_all_its_forms(header: str, wait_s: float | None) -> None:
     assert retry_after_s(header, NOW_S) == wait_s
+
+
+def test_a_wait_that_cannot_be_read_leaves_the_word_to_the_next_place() -> None:
+    body = error("Too fast. Please try again in 1m30s.")
+    found = explain(SERVICE, ServiceRefusal(429, body, "soon"))
+    assert isinstance(found, TransientProviderError)
+    assert found.retry_after_s == 90.0
 
 
 def test_the_wait_travels_with_the_error() -> None:
