@@ -4,6 +4,7 @@ The module of a command is `agent/cli/<command>.py`, loaded when it is chosen; i
 `run(arguments)` returns the exit status.
 """
 
+import errno
 import importlib
 import io
 import logging
@@ -27,7 +28,7 @@ _SILENT = logging.NullHandler()
 
 
 def run(words: Sequence[str]) -> int:
-    """The exit status; only KeyboardInterrupt, BrokenPipeError and usage leave as exceptions."""
+    """The exit status; only KeyboardInterrupt, usage and what is wrong with the output leave."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A terminal that is not UTF-8 shows a question mark instead of failing
@@ -61,6 +62,9 @@ def _guarded(arguments: Namespace) -> int:
     except BarnacleError as err:
         complain(str(err))
     except OSError as err:
+        if err.errno == errno.ENOSPC and err.filename is None:
+            # What is full besides the output is a `StorageFull`, or has a name
+            raise
         complain(_sentence(err))
     except ExceptionGroup as group:
         _complain_of_all(group, arguments)

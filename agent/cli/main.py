@@ -17,21 +17,13 @@ SWITCH_S = 0.001
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if words == ["--version"]:
-        print(f"barnacle {__version__}")
-        return exits.OK
     _open_closed_streams()
-    # Read when numpy is loaded: threads of its own spin between two searches, at four times the CPU
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    sys.setswitchinterval(SWITCH_S)
     try:
-        from agent.system import garbage  # noqa: PLC0415  # --version goes without it
-
-        garbage.hold()
-        from agent.cli import commands  # noqa: PLC0415  # the same
-
-        status = commands.run(words)
-        sys.stdout.flush()
+        try:
+            return _run(words)
+        finally:
+            # Also behind `--help`, which ends the program
+            sys.stdout.flush()
     except BrokenPipeError:
         # The interpreter flushes once more at exit and would complain then
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -43,7 +35,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return exits.FAILED
     except KeyboardInterrupt:
         return exits.INTERRUPTED
-    return status
+
+
+def _run(words: list[str]) -> int:
+    if words == ["--version"]:
+        print(f"barnacle {__version__}")
+        return exits.OK
+    # Read when numpy is loaded: threads of its own spin between two searches, at four times the CPU
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    sys.setswitchinterval(SWITCH_S)
+    from agent.system import garbage  # noqa: PLC0415  # --version goes without it
+
+    garbage.hold()
+    from agent.cli import commands  # noqa: PLC0415  # the same
+
+    return commands.run(words)
 
 
 def _open_closed_streams() -> None:

@@ -36,7 +36,7 @@ def span_s(text: str) -> float | None:
 
 
 def told_s(message: str) -> float | None:
-    """Return the seconds that a message asks to wait ("try again in 1m30s"); None if it does not."""
+    """Return the seconds that a message asks to wait ("try again in 1m30s"); None if none."""
     spans = (_span_at(message, again.end())[0] for again in _AGAIN.finditer(message))
     return next((one for one in spans if one is not None), None)
 

@@ -176,9 +176,10 @@ def test_options_of_every_command_may_stand_before_and_after(
 
 
 class TestProgram:
-    def test_nobody_who_reads_is_no_traceback(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("words", ["check --example", "--version", "--help"])
+    def test_nobody_who_reads_is_no_traceback(self, tmp_path: Path, words: str) -> None:
         program = subprocess.Popen(
-            [*COMMAND, "check", "--example"],
+            [*COMMAND, *words.split()],
             env=environ(tmp_path),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -226,12 +227,13 @@ class TestProgram:
         done = barnacle(tmp_path, "memory", "search", os.fsdecode(b"caf\xe9"))
         assert (done.returncode, done.stderr) == (exits.OK, "")
 
+    @pytest.mark.parametrize("words", ["jobs list", "--version", "--help", "check --example"])
     def test_an_output_that_cannot_be_written_is_said_and_no_traceback(
-        self, tmp_path: Path
+        self, tmp_path: Path, words: str
     ) -> None:
         with Path("/dev/full").open("w") as full:
             done = subprocess.run(
-                [*COMMAND, "jobs", "list"],
+                [*COMMAND, *words.split()],
                 env=environ(tmp_path),
                 stdout=full,
                 stderr=subprocess.PIPE,
@@ -247,6 +249,8 @@ class TestProgram:
         [
             ("<&-", "setup", exits.USAGE),
             (">&-", "jobs list", exits.OK),
+            (">&-", "--version", exits.OK),
+            (">&- 2>&-", "--help", exits.OK),
             ("<&- >&- 2>&-", "jobs pause tea", exits.USAGE),
         ],
     )
