@@ -109,7 +109,7 @@ class SetupQuestions(Struct, frozen=True):
                 f"Which model service? {', '.join(_SOME_SERVICES)}, {OFFLINE}, ...", usual
             )
             if kind == OFFLINE:
-                return {**before, "kind": OFFLINE}
+                return self._without_service(before)
             try:
                 service = catalog.find(kind)
             except ValueError as err:
@@ -117,10 +117,25 @@ class SetupQuestions(Struct, frozen=True):
                 continue
             is_same = kind == known
             base = before if is_same else _lasting(before)
-            table = self._asked_service(kind, service, base, is_same=is_same)
+            # Offline nobody knows any more whose key it is
+            may_keep = is_same or (known == OFFLINE and self._is_key_of(service))
+            table = self._asked_service(kind, service, base, may_keep=may_keep)
             if table is not None:
                 return table
             usual = kind
+
+    def _without_service(self, before: Table) -> Table:
+        """Return the table for no service; a stored key goes only if the person says so."""
+        table: Table = {**before, "kind": OFFLINE}
+        table.pop("api_key", None)
+        if self._has_key and self._asker.yes("Keep the stored API key for later?", usual=True):
+            table["api_key"] = KEPT
+        return table
+
+    def _is_key_of(self, service: KnownService) -> bool:
+        return self._has_key and self._asker.yes(
+            f"Is the stored API key one of {service.name}?", usual=False
+        )
 
     def _kind(self, before: Table) -> str:
         """Return the service that answers now; one without a name speaks as OpenAI's."""
@@ -130,7 +145,7 @@ class SetupQuestions(Struct, frozen=True):
         return "openai" if self._has_key or before.get("base_url") else OFFLINE
 
     def _asked_service(
-        self, kind: str, service: KnownService, before: Table, *, is_same: bool
+        self, kind: str, service: KnownService, before: Table, *, may_keep: bool
     ) -> Table | None:
         """None where it is to be another service, or the same once more."""
         table: Table = {**before, "kind": kind}
@@ -138,7 +153,7 @@ class SetupQuestions(Struct, frozen=True):
             if not service.url or before.get("base_url"):
                 usual = str(before.get("base_url") or service.own_url)
                 table["base_url"] = self._asker.text("Its address?", usual)
-            key = self._asker.secret("Its API key", may_keep=self._has_key and is_same)
+            key = self._asker.secret("Its API key", may_keep=self._has_key and may_keep)
             table.pop("api_key", None)
             if key:
                 table["api_key"] = key

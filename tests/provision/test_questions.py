@@ -201,6 +201,33 @@ def test_another_service_begins_anew() -> None:
     assert "The service does not list" in script.asked[-2]
 
 
+@pytest.mark.parametrize(("answer", "kept"), [("", {"api_key": KEPT}), ("n", {})])
+def test_without_a_service_a_stored_key_goes_only_if_the_person_says_so(
+    answer: str, kept: Table
+) -> None:
+    before: Table = {"provider": {"kind": "mistral", "model": "large", "api_key": "stored"}}
+    script = Script("offline", answer, "none")
+    questions = SetupQuestions(script, KnowsKeys({}), before, has=_has_key)
+    assert questions.of_agent() == {"provider": {"kind": "offline", "model": "large", **kept}}
+
+
+def test_a_key_that_was_kept_goes_to_a_service_if_the_person_says_so() -> None:
+    before: Table = {"provider": {"kind": "offline", "api_key": "stored"}}
+    script = Script("mistral", "y", "", "large", "none")
+    questions = SetupQuestions(script, KnowsKeys({}), before, has=_has_key)
+    wanted = {"kind": "mistral", "model": "large", "api_key": KEPT}
+    assert questions.of_agent() == {"provider": wanted}
+
+
+def test_a_key_that_was_kept_is_not_offered_unasked() -> None:
+    before: Table = {"provider": {"kind": "offline", "api_key": "stored"}}
+    script = Script("mistral", "")
+    questions = SetupQuestions(script, KnowsKeys({}), before, has=_has_key)
+    with pytest.raises(EOFError):
+        questions.of_agent()
+    assert "[keep the present one]" not in script.hidden[0]
+
+
 def test_limits_on_spending_outlast_their_service() -> None:
     """And whatever else is about every service; what is about the model is not."""
     lasting: Table = {
