@@ -34,6 +34,13 @@ GatewayPlace = Annotated[
 ]
 
 
+def _check_hosts(hosts: tuple[str, ...]) -> None:
+    if hosts:
+        from agent.gateway.hosts import check  # noqa: PLC0415 - few have any
+
+        check(hosts)
+
+
 class GatewaySettings(ConfigSection, frozen=True, kw_only=True):
     """The `[gateway]` section; without it nothing listens."""
 
@@ -54,6 +61,7 @@ class GatewaySettings(ConfigSection, frozen=True, kw_only=True):
     elicit: tuple[Annotated[str, Meta(min_length=1, max_length=64)], ...] = ()
 
     def __post_init__(self) -> None:
+        _check_hosts(self.hosts)
         if self.elicit and "mcp" not in self.assistants:
             raise ValueError('elicit is for callers by MCP: add "mcp" to assistants')
 
@@ -83,6 +91,7 @@ class ConsoleSettings(ConfigSection, frozen=True, kw_only=True):
     key: str = ""
 
     def __post_init__(self) -> None:
+        _check_hosts(self.hosts)
         if bool(self.certificate) != bool(self.key):
             raise ValueError("certificate and key belong together: set both, or neither")
 
