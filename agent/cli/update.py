@@ -29,6 +29,9 @@ from agent.update.trial import Trials, TrialStanding
 # The service manager takes the wish at once and ends everything later
 _RESTART_TIMEOUT_S = 60.0
 LATER_TEXT = "start it with `barnacle update try`"
+_TRIED_TEXT = (
+    "the device restarts and tries it; unless it stays healthy, the present version comes back"
+)
 _SWITCH_WARNING = (
     "this kernel cannot ask the boot loader for a single trial start: if the "
     "kernel of the new version does not start at all, put the old os_prefix= "
@@ -121,7 +124,8 @@ def _install(machine: Machine, arguments: Namespace) -> None:
     async def install() -> None:
         async with _opened(arguments.what) as pieces:
             manifest = await installation.run(pieces, may_go_back=may_go_back)
-        say(f"version {manifest.version} is in slot {machine.other}, verified")
+        with _whoever_looks():
+            say(f"version {manifest.version} is in slot {machine.other}, verified")
 
     with _left_in_order():
         asyncio.run(install())
@@ -130,7 +134,9 @@ def _install(machine: Machine, arguments: Namespace) -> None:
 @contextlib.contextmanager
 def _left_in_order() -> Iterator[None]:
     """Let a connection that breaks do what Ctrl-C does: the card is left read-only again."""
-    before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
+    wanted = (signal.SIGTERM, signal.SIGHUP)
+    # What is ignored, as behind `nohup`, stays so
+    before = {one: was for one in wanted if (was := signal.getsignal(one)) is not signal.SIG_IGN}
     for number in before:
         signal.signal(number, signal.default_int_handler)
     try:
@@ -143,10 +149,10 @@ def _left_in_order() -> Iterator[None]:
 def _begin(machine: Machine, trials: Trials, *, is_later: bool) -> None:
     if not machine.knows_tryboot:
         _note(_SWITCH_WARNING)
+    with _whoever_looks():
+        say(LATER_TEXT if is_later else _TRIED_TEXT)
     if is_later:
-        say(LATER_TEXT)
         return
-    say("the device restarts and tries it; unless it stays healthy, the present version comes back")
     _try(trials)
 
 
@@ -193,4 +199,12 @@ def _restart(argument: str) -> None:
 
 
 def _note(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    with _whoever_looks():
+        print(line, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def _whoever_looks() -> Iterator[None]:
+    """Go on where the terminal is gone: an update is finished, shown or not."""
+    with contextlib.suppress(OSError):
+        yield

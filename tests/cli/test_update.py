@@ -225,6 +225,36 @@ def waits(process: "subprocess.Popen[str]") -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt"))
 
 
+def test_behind_nohup_it_goes_on_when_the_shell_and_its_screen_are_gone(
+    card: Card, tmp_path: Path
+) -> None:
+    content = card.bundle()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = ["nohup", sys.executable, "-m", "agent.cli.main", "update", pipe, "--later"]
+    with subprocess.Popen(
+        [*command, "--root", card.root],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+    ) as running:
+        assert running.stderr is not None
+        assert running.stdout is not None
+        with pipe.open("wb") as feeding:
+            feeding.write(content[: len(content) - 50_000])
+            feeding.flush()
+            assert running.stderr.readline().startswith(b"writing")
+            running.stderr.close()
+            running.stdout.close()
+            running.send_signal(signal.SIGHUP)
+            feeding.write(content[len(content) - 50_000 :])
+        running.wait(15)
+    trial = UpdateRecords(card.machine().records).trial()
+    assert trial is not None
+    assert (trial.slot, trial.version) == ("B", NEW)
+
+
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
 def test_whoever_goes_away_in_its_middle_leaves_what_runs(
     card: Card, tmp_path: Path, number: signal.Signals
