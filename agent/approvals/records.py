@@ -108,6 +108,7 @@ class CallCircumstances(Struct, frozen=True):
     is_spoken: bool = False
     foresee: Foresee = nothing_foreseen
     parts: Mapping[str, Collection[str]] = field(default_factory=dict)
+    places: Collection[str] = ()
 
 
 class CallCase(Struct, frozen=True):
@@ -126,7 +127,8 @@ class CallCase(Struct, frozen=True):
     @property
     def as_call(self) -> GateCall:
         around = self.circumstances
-        return GateCall(self.call.name, self.effect, around.arguments, around.parts)
+        call, told = self.call.name, around.arguments
+        return GateCall(call, self.effect, told, around.parts, around.places)
 
 
 class AuditReceipt(Struct, frozen=True):

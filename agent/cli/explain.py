@@ -109,7 +109,8 @@ def _call(arguments: Namespace, settings: Settings, paths: Paths) -> GateCall:
         return GateCall(arguments.tool, Effect(arguments.effect), written)
     tool = asyncio.run(_tool(arguments.tool, settings, paths))
     parsed = _parsed(tool, written)
-    return GateCall(tool.name, tool.effect_of(parsed), texts_of(parsed), parts_of(parsed))
+    told, within = texts_of(parsed), parts_of(parsed)
+    return GateCall(tool.name, tool.effect_of(parsed), told, within, tool.opens(parsed))
 
 
 def _parsed(tool: AnyTool, written: dict[str, str]) -> Arguments:

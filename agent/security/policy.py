@@ -45,12 +45,15 @@ class GateCall(Struct, frozen=True):
 
     Args:
         within: what stands in lists and tables of the arguments, by the names that it has there.
+        places: files and folders of the workspace that the call may open besides, with all beneath
+            them; "." is the whole workspace.
     """
 
     tool: str
     effect: Effect
     arguments: Mapping[str, str] = field(default_factory=dict)
     within: Mapping[str, Collection[str]] = field(default_factory=dict)
+    places: Collection[str] = ()
 
     def told(self, argument: str) -> list[str]:
         """Return all that the call says under this name, at any depth."""
@@ -89,8 +92,17 @@ class PolicyRule(Struct, frozen=True):
         """
         return _matches(self.tool, call.tool) and all(
             any(_matches(pattern, text) for text in self._compared(call, name))
+            or (name == _PATH and self._may_open(call, pattern))
             for name, pattern in self.where.items()
         )
+
+    def _may_open(self, call: GateCall, pattern: str) -> bool:
+        """Return true if the call may open such a path without naming it as an argument.
+
+        In doubt it does, for a refusal or a question; nothing is allowed for that.
+        """
+        is_strict = self.verdict in {Verdict.DENY, Verdict.ASK}
+        return is_strict and any(_reaches(pattern, place) for place in call.places)
 
     def _compared(self, call: GateCall, name: str) -> list[str]:
         if self.verdict is Verdict.ALLOW:
@@ -134,6 +146,9 @@ OWN = "rule:"
 # The rule for hazards that were ordered aloud; nothing stands for its question
 SPOKEN = "spoken"
 _SPOKEN_REASON = "it was said aloud and may hurt, so I ask in writing"
+
+# The argument that names files in the tools for them, and the workspace itself
+_PATH, _WHOLE = "path", "."
 
 # A rule that has something asked, and the reason
 _Doubt = tuple[str, str]
@@ -247,6 +262,16 @@ def _by(rule: PolicyRule, verdict: Verdict, what: str) -> Decision:
 
 def _named(rule: PolicyRule) -> str:
     return f"your rule agent.rules.{rule.name}"
+
+
+def _reaches(pattern: str, place: str) -> bool:
+    """Return true if such a path may be at a place of the workspace, or beneath it."""
+    if pattern.startswith("/"):
+        return False
+    begun = pattern.removesuffix("*")
+    inside = f"{place}/"
+    is_there = _matches(pattern, place) or _matches(pattern, inside)
+    return place == _WHOLE or is_there or begun.startswith(inside)
 
 
 def _matches(pattern: str, text: str) -> bool:

@@ -160,6 +160,14 @@ class Tool(ABC, Generic[A]):
         del arguments
         return self.shown
 
+    def opens(self, arguments: A) -> tuple[str, ...]:
+        """Return files and folders that may be opened and that no `path` of the call names.
+
+        The owner's rules on a path look at them, with all beneath them; "." is the workspace.
+        """
+        del arguments
+        return ()
+
     def binds_to(self, arguments: A) -> Dependence:
         """Return the folder, files and environment that a yes to this call depends on."""
         del arguments

@@ -131,6 +131,9 @@ class ContentSearchTool(Tool[ContentArguments]):
         self._workspace = workspace
         self._sandbox = sandbox
 
+    def opens(self, arguments: ContentArguments) -> tuple[str, ...]:
+        return (plain(arguments.path) or HERE,)
+
     def shows(self, arguments: ContentArguments) -> Disclosure:
         return Disclosure(trees=(plain(arguments.path) or HERE,))
 

@@ -66,6 +66,10 @@ class GitTool(Tool[GitArguments]):
     def effect_of(self, arguments: GitArguments) -> Effect:
         return Effect.READ if only_looks(arguments.argv) else Effect.WRITE
 
+    def opens(self, arguments: GitArguments) -> tuple[str, ...]:
+        # Whatever its words are: a commit has every file
+        return (plain(arguments.repository) or HERE,)
+
     def shows(self, arguments: GitArguments) -> Disclosure:
         return Disclosure(trees=(plain(arguments.repository) or HERE,))
 

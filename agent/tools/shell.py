@@ -5,7 +5,10 @@ only look. A script is a shell's, so nothing of it can be known beforehand: the 
 no network, is all that holds it. Without a sandbox there is no such tool.
 """
 
+import posixpath
+import re
 import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +30,10 @@ from agent.tools.files import PathArguments, RelativePath, plain
 from agent.tools.settings import ShellSettings
 
 _LAYOUT = "\n\t"
+# Programs that read what is in the files of a folder
+_READ_FOLDERS = frozenset({"grep", "diff"})
+# Not within the value of another option
+_RECURSIVE = re.compile(r"-[^-efdmABCDrR]*[rR].*")
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
@@ -101,6 +108,10 @@ class ShellTool(Tool[ShellArguments]):
         folder = plain(arguments.folder) or HERE
         return not chooses_files(self._workshop.workspace, folder, arguments.script)
 
+    def opens(self, arguments: ShellArguments) -> tuple[str, ...]:
+        folder = plain(arguments.folder) or HERE
+        return (HERE,) if arguments.script else opened_by(arguments.argv, folder)
+
     def shows(self, arguments: ShellArguments) -> Disclosure:
         return Disclosure(
             # Words may be patterns as well as paths, and all of them lie beneath the folder
@@ -133,6 +144,27 @@ class ShellTool(Tool[ShellArguments]):
         if hidden - set(_LAYOUT):
             raise CommandRefused("the script contains invisible characters")
         return ("sh", "-c", arguments.script)
+
+
+def opened_by(argv: Sequence[str], folder: str) -> tuple[str, ...]:
+    """Return what a program may open: each of its words may be a path, in doubt it is one."""
+    program, *words = argv
+    named = [word if word[:1] != "-" else _value_in(word) for word in words]
+    places = [word for word in named if word and not refuse_path(word)]
+    if program == "grep" and any(map(_searches_folders, words)):
+        places.append(HERE)
+    if program not in _READ_FOLDERS:
+        # A filter of jq, or names alone
+        places = [one for one in places if posixpath.normpath(one) != HERE]
+    return tuple(dict.fromkeys(posixpath.normpath(f"{folder}/{one}") for one in places))
+
+
+def _value_in(option: str) -> str:
+    return option.partition("=")[2] if option.startswith("--") else option[2:]
+
+
+def _searches_folders(word: str) -> bool:
+    return "recurs" in word or _RECURSIVE.fullmatch(word) is not None
 
 
 def told(outcome: SandboxOutcome, source: str) -> ToolResult:

@@ -384,4 +384,5 @@ def _circumstances(
         is_spoken=context.is_spoken,
         foresee=partial(tool.foresee, arguments),
         parts=parts_of(arguments),
+        places=tool.opens(arguments),
     )

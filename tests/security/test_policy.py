@@ -186,6 +186,33 @@ class TestRules:
                 assert PolicyRule("r", "mcp_*", where, verdict).covers(both) is covers
             assert not PolicyRule("r", "mcp_*", {"path": "*"} | where, ALLOW).covers(both)
 
+    @pytest.mark.parametrize(
+        ("pattern", "place", "covers"),
+        [
+            ("diary/*", "diary/may.md", True),
+            ("diary/*", "diary", True),
+            ("diary/2026/*", "diary", True),
+            ("diary/may.md", "diary", True),
+            ("diary*", "diary", True),
+            ("diary/*", ".", True),
+            ("*", "log.txt", True),
+            ("diary/*", "diaries", False),
+            ("diary/*", "log.txt", False),
+            ("diary/may.md", "diary/june.md", False),
+            ("/etc/*", ".", False),
+        ],
+    )
+    def test_a_path_that_a_call_may_open_is_refused_and_asked_and_never_allowed(
+        self,
+        pattern: str,
+        place: str,
+        covers: bool,  # noqa: FBT001 - a case of a table
+    ) -> None:
+        call = GateCall("shell", Effect.READ, {"argv": "[]"}, places=(place,))
+        for verdict, expected in ((DENY, covers), (ASK, covers), (ALLOW, False), (None, False)):
+            assert PolicyRule("r", "*", {"path": pattern}, verdict).covers(call) is expected
+        assert not PolicyRule("r", "*", {"folder": pattern}, DENY).covers(call)
+
     def test_the_policy_knows_which_arguments_its_rules_compare(self) -> None:
         policy = Policy(SUPERVISED, (PolicyRule("r", "*"), PolicyRule("p", "*", {"pin": "led"})))
         assert policy.looks_at("pin")

@@ -63,6 +63,37 @@ async def test_words_are_run_as_they_are_and_only_look(
     assert shell.in_words(arguments) == ""
 
 
+@pytest.mark.parametrize(
+    ("argv", "folder", "places"),
+    [
+        (["cat", "diary/may.md"], ".", ["diary/may.md"]),
+        (["cat", "./diary/may.md"], ".", ["diary/may.md"]),
+        (["cat", "may.md"], "diary", ["diary/may.md"]),
+        (["ls"], ".", []),
+        (["ls", "diary/"], ".", ["diary"]),
+        (["find", ".", "-name", "may.md"], ".", ["ame", "may.md"]),
+        (["grep", "pump", "log.txt"], ".", ["pump", "log.txt"]),
+        (["grep", "-rn", "pump"], ".", ["n", "pump", "."]),
+        (["grep", "-nre.*", "log.txt"], ".", ["re.*", "log.txt", "."]),
+        (["grep", "--recursive", "pump", "notes"], "house", ["house/pump", "house/notes", "house"]),
+        (["grep", "-d", "recurse", "pump", "."], ".", ["recurse", "pump", "."]),
+        (["grep", "-fdiary/words", "log.txt"], ".", ["diary/words", "log.txt"]),
+        (["grep", "--file=diary/words", "log.txt"], ".", ["diary/words", "log.txt"]),
+        (["jq", ".", "data.json"], ".", ["data.json"]),
+    ],
+)
+def test_words_that_may_be_paths_are_told_to_the_owners_rules(
+    shell: ShellTool, argv: list[str], folder: str, places: list[str]
+) -> None:
+    arguments = shell.parse(json.dumps({"argv": argv, "folder": folder}))
+    assert list(shell.opens(arguments)) == places
+
+
+def test_a_script_may_open_everything(shell: ShellTool) -> None:
+    arguments = shell.parse('{"script":"cat di*/may.md","folder":"notes"}')
+    assert shell.opens(arguments) == (".",)
+
+
 async def test_a_script_can_change_things_and_says_where(
     shell: ShellTool, echo: EchoingSandbox
 ) -> None:
