@@ -136,6 +136,9 @@ class AnswerReader:
                 if event.strip() == _END_OF_STREAM:
                     await self.drain()
                     return
+                if not event.strip():
+                    # Gateways hold a connection with these as well
+                    continue
                 self._has_seen_event = True
                 yield event
             piece = await self._next_piece()

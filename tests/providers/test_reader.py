@@ -57,6 +57,13 @@ async def test_a_stream_that_is_called_json_is_a_stream(before: bytes, piece_byt
     assert await heard(provider_of(called)) == at_once
 
 
+@pytest.mark.parametrize("empty", [b"data:\n\n", b"data: \r\n\r\n", b"event: ping\ndata:\n\n"])
+async def test_an_event_of_nothing_holds_the_connection_and_says_nothing(empty: bytes) -> None:
+    at_once = await heard(provider_of(Reply(FULL)))
+    kept = empty + FULL.replace(b"\n\n", b"\n\n" + empty)
+    assert await heard(provider_of(Reply(kept))) == at_once
+
+
 async def test_a_cut_names_the_call_and_keeps_the_text() -> None:
     async with asking(Reply(FULL, cut_after=FINISH_AT)) as (_, provider):
         shown, ended = await heard(provider)
