@@ -42,9 +42,7 @@ async def test_a_pin_is_known_by_all_its_names() -> None:
 
 
 def test_a_board_without_such_a_pin_says_where_to_set_one_up() -> None:
-    method = Method(
-        name="servo_write", id=40, arguments=(Field(name="pin", format="B", pins="servo"),)
-    )
+    method = Method(40, "servo_write", "Turn it.", (Field("pin", "B", "servo"),))
     with pytest.raises(
         BadArguments, match=r"no pin of this board can do that \(servo\); set one up"
     ):
