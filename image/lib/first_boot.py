@@ -76,6 +76,16 @@ def _says(command: str, wanted: str) -> Look:
     return look
 
 
+def _says_words(command: str, *wanted: str) -> Look:
+    """Whole words: `active` is a part of `inactive`."""
+
+    def look(run: Run) -> tuple[str, bool]:
+        words = run(command).split()
+        return " ".join(words)[:100], {*wanted} <= {*words}
+
+    return look
+
+
 _CONNECTION = "/etc/NetworkManager/system-connections/barnacle-wifi.nmconnection"
 _PROPERTIES = "systemctl show -P ActiveState -P Result"
 # The code is made when the agent is ready to hear it, and a start does not wait for that
@@ -83,14 +93,16 @@ _NOTE = "/boot/firmware/barnacle-pairing.txt"
 _WAIT = f"for s in $(seq 90); do [ -e {_NOTE} ] && break; sleep 1; done; "
 # In the shell of a card that was started with SETTINGS on it
 LOOKS: Mapping[str, Look] = {
-    "the unit": _says(f"{_PROPERTIES} barnacle-provision.service", "success"),
+    "the unit": _says_words(
+        f"{_PROPERTIES} barnacle-provision.service", "active", "success"
+    ),
     "its log": _says("journalctl -b -u barnacle-provision -o cat", "provision: applied"),
     "no mistake": _says("ls /boot/firmware/*errors* 2>&1", "No such file"),
-    "the name": _says("hostname", "greenhouse"),
+    "the name": _says_words("hostname", "greenhouse"),
     "the time zone": _says("date +%Z", "CE"),
     "the locale": _says("cat /etc/locale.conf", "LANG=de_DE.UTF-8"),
     "the agent's settings": _says("cat /etc/barnacle/barnacle.toml", 'kind = "openai"'),
-    "no secret in them": _says(f"grep -c '{KEY}' /etc/barnacle/barnacle.toml", "0"),
+    "no secret in them": _says_words(f"grep -c '{KEY}' /etc/barnacle/barnacle.toml", "0"),
     "the agent may read them": _says("stat -c %U:%G:%a /etc/barnacle/barnacle.toml",
                                      "root:barnacle:640"),
     "the credentials": _says("ls /etc/credstore.encrypted /etc/credstore", "api_key"),
@@ -101,10 +113,10 @@ LOOKS: Mapping[str, Look] = {
     ),
     "the connection": _says(f"stat -c %U:%a {_CONNECTION}", "root:600"),
     "NetworkManager knows it": _says("nmcli -t -f NAME connection", "barnacle-wifi"),
-    "SSH for the key": _says(f"{_PROPERTIES} barnacle-ssh.service", "active"),
+    "SSH for the key": _says_words(f"{_PROPERTIES} barnacle-ssh.service", "active"),
     "the pairing code": _says(_WAIT + "cat /run/issue.d/barnacle.issue", "/pair "),
     "the same on the card": _says(f"{_WAIT}cat {_NOTE}", "/pair "),
     "the card is read-only": _says("findmnt -no OPTIONS /boot/firmware", "ro,"),
-    "the agent": _says("systemctl show -P ActiveState barnacle.service", "active"),
-    "failed units": _says("systemctl --failed --no-legend --plain | wc -l", "0"),
+    "the agent": _says_words("systemctl show -P ActiveState barnacle.service", "active"),
+    "failed units": _says_words("systemctl --failed --no-legend --plain | wc -l", "0"),
 }  # fmt: skip

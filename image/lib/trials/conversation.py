@@ -1,5 +1,6 @@
 """Somebody pairs, asks, has something remembered, and lets the pump run by a tap on Yes."""
 
+from image.lib import first_boot
 from image.lib.emulated.bench import Bench
 from image.lib.trials.expectation import expect
 
@@ -20,9 +21,9 @@ def run(bench: Bench, amount: int) -> str:
     expect(_level(bench, "pump") == 1, "the pump does not run")
     outside.ask("turn off the pump", "The pump is off now.")
     outside.ask("turn off the led", "The led is off now.")
-    said = outside.shown()
-    leaked = [one for one in said if "canary" in one]
-    expect(not leaked, "a secret was said")
+    secrets = (first_boot.KEY, first_boot.PASSWORD, outside.server.token)
+    said = "\n".join(outside.shown())
+    expect(not any(secret in said for secret in secrets), "a secret was said")
     return f"answer after {asked_s:.1f} s, led on after {acted_s:.1f} s, pump on by a tap"
 
 

@@ -8,6 +8,8 @@ from image.lib.trials.safety import LEASE_MS, MARGIN_MS, safe_after_ms
 
 # The watchdog's 30 s, the abort, and an emulated start
 _RESTART_S = 180.0
+# What systemd says; the agent itself speaks of its watchdog as well
+_TIMEOUT = "Watchdog timeout"
 _MAIN = "systemctl show -P MainPID barnacle.service"
 
 
@@ -25,8 +27,8 @@ def run(bench: Bench, amount: int) -> str:
     restarted_s = time.monotonic() - begun_s
     outside.wait_for("I only obey a few phrases.", since)
     answered_s = time.monotonic() - begun_s
-    why = shell.run("journalctl -b -o cat -u barnacle | grep -iE 'watchdog' | tail -1")
-    expect("atchdog" in why, "it was not the watchdog")
+    why = shell.run(f"journalctl -b -o cat -u barnacle | grep '{_TIMEOUT}' | tail -1")
+    expect(_TIMEOUT in why, "it was not the watchdog")
     bench.until_status(READY)
     expect(bench.board.value("led") == 0, "the led went on by itself")
     return (

@@ -39,7 +39,7 @@ def run(bench: Bench, amount: int) -> str:
     expect(limit == b"\x4c\x00", f"the chip did not keep what was written: {limit.hex()}")
     # What comes after is on the owner's word alone again
     outside.ask("/new", "A new conversation.")
-    expect("out" in held and "hi" in held, f"the pin did not move: {held}")
+    expect({"out", "hi"} <= {*held.split()}, f"the pin did not move: {held}")
     return (
         f"lamp on and off ({' '.join(held.split())}); thermometer found at 0x{CHIP:02x}, read, and "
         "written by a tap"

@@ -7,7 +7,7 @@ from image.lib.trials.expectation import expect
 def run(bench: Bench, amount: int) -> str:
     del amount
     outside = bench.with_board()
-    before = len(bench.board.changes("led"))
+    before, first = len(bench.board.changes("led")), len(outside.shown())
     # What the kernel does with a card that fails: it is all the same whose file is open
     bench.shell.run("echo u >/proc/sysrq-trigger; sleep 5")
     answered_s = outside.ask("Hello there", "I only obey a few phrases.")
@@ -17,6 +17,8 @@ def run(bench: Bench, amount: int) -> str:
     outside.until(lambda: len(outside.shown()) > since, "no answer", 120.0)
     expect(len(bench.board.changes("led")) == before, "the led was switched without a record")
     said = " / ".join(outside.shown()[since:])
+    told = " / ".join(outside.shown()[first:])
+    expect("read-only" in told.lower(), f"it does not say why: {told}")
     bench.stop()
     bench.with_board()
     outside.ask("turn on the led", "The led is on now.")

@@ -25,7 +25,8 @@ def run(bench: Bench, amount: int) -> str:
         bench.until_status(READY)
         back_s.append(time.monotonic() - begun_s)
         real = bench.shell.run("readlink /dev/barnacle-board; ls -la /dev/ttyACM0")
-        expect("ttyACM0" in real and "dialout" in real, f"not the stable name: {real}")
+        leads_to, _, listed = real.partition("\n")
+        expect(leads_to == "ttyACM0" and "dialout" in listed, f"not the stable name: {real}")
     expect(max(off_ms) <= LEASE_MS + MARGIN_MS, f"on for {max(off_ms):.0f} ms without the agent")
     return (
         f"{_TIMES} times: off {max(off_ms):.0f} ms after the last word at most, ready again "

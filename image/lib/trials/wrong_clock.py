@@ -30,6 +30,9 @@ def run(bench: Bench, amount: int) -> str:
     since = len(outside.shown())
     bench.start()
     outside.wait_for(_TOLD, since, _LOOK_S)
+    outside.ask("Hello there", "I only obey a few phrases.")
+    ran = sum(_TOLD in one for one in outside.shown()[since:])
+    expect(ran == 1, f"with the right time it ran {ran} times")
     bench.shell.run(f"barnacle jobs remove {_JOB}; sync")
     return f"{said}; with the right time it ran, once"
 
