@@ -10,6 +10,8 @@ from scripts.lib.progress import Progress, StepFailed
 
 # The agent says that it is ready within 2 min, and longer only while it says what it is at
 _ANSWER_TIMEOUT_S = 30
+# One that hangs is killed after 25 s, and what runs after it has as long
+_STOP_TIMEOUT_S = 120
 _JOURNAL_LINES = "15"
 _UDEV = Path("/run/udev/control")
 _SUBSYSTEMS = [f"--subsystem-match={name}" for name in ("tty", "gpio", "i2c-dev")]
@@ -71,7 +73,7 @@ class ServiceManager:
         try:
             self._run("start the service", "systemctl", "restart", _SERVICE)
         except StepFailed as err:
-            self._told("stop", _SERVICE)
+            _output("systemctl", "stop", _SERVICE, timeout_s=_STOP_TIMEOUT_S)
             raise StepFailed(f"{self._journal()}\n{err}") from err
         # It reads its pages when they are asked for, and the folder that it started from goes
         self._told("try-restart", _CONSOLE)
@@ -105,8 +107,11 @@ class ServiceManager:
         return _output("journalctl", "--no-pager", "-n", _JOURNAL_LINES, "-u", _SERVICE)
 
 
-def _output(*command: str) -> str:
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=_ANSWER_TIMEOUT_S
-    )
+def _output(*command: str, timeout_s: float | None = None) -> str:
+    """Return what a program says; empty where it does not answer in time."""
+    limit_s = _ANSWER_TIMEOUT_S if timeout_s is None else timeout_s
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        return ""
     return done.stdout

@@ -252,6 +252,18 @@ def test_a_console_that_runs_begins_anew_with_the_new_version(
     ]
 
 
+def test_a_version_that_neither_starts_nor_ends_in_time_still_gives_way(
+    tmp_path: Path, systemctl: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent that hangs is killed after 25 s, and what runs after it has its time as well."""
+    program = tmp_path / "bin/systemctl"
+    program.write_text("#!/bin/sh\ncase $1 in restart) exit 1;; stop) exec sleep 60;; esac\n")
+    for name in ("_ANSWER_TIMEOUT_S", "_STOP_TIMEOUT_S"):
+        monkeypatch.setattr(service_manager, name, 0.2, raising=False)
+    with pytest.raises(StepFailed, match="start-the-service"):
+        ServiceManager(Path("/"), Progress(tmp_path / "logs")).restart()
+
+
 def test_a_purge_removes_the_users_that_are_there_also_when_the_files_are_gone(
     root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
