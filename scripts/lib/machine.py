@@ -5,6 +5,8 @@ import platform
 import shutil
 from pathlib import Path
 
+from scripts.lib import places
+
 # Packages, the embedding model and what builds it, beside the version that is there
 NEEDED_MB = 900
 _ARCHITECTURES = frozenset({"x86_64", "aarch64"})
@@ -49,6 +51,18 @@ def _refuse_to_install(root: Path) -> None:
         )
     if (root / "usr/lib/systemd/system/barnacle.service").exists():
         raise Refused("this is a Barnacle card: update it with `barnacle update`")
+    _refuse_beside_people(root)
     folder = next(one for one in (root / "opt", root) if one.exists())
     if (free_mb := shutil.disk_usage(folder).free // _MB) < NEEDED_MB:
         raise Refused(f"{folder} has {free_mb} MB free, {NEEDED_MB} are needed: free some space")
+
+
+def _refuse_beside_people(root: Path) -> None:
+    """Refuse where the service would run as a person; it is no news where it does already."""
+    if (root / places.PREFIX).exists():
+        return
+    for user, home in places.people(root).items():
+        raise Refused(
+            f"the account {user} belongs to a person ({home}), and the service would run with "
+            f"it: rename it (as another user: usermod --login NEW {user}), then try again"
+        )

@@ -5,6 +5,7 @@ Paths are relative to the root of the system that is installed into.
 
 import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEMD = ROOT / "systemd"
@@ -20,6 +21,8 @@ STATE = tuple(
 SETTINGS = Path("etc/barnacle")
 SECRETS = (Path("etc/credstore"), Path("etc/credstore.encrypted"))
 USERS = ("barnacle", "barnacle-signal", "barnacle-mcp", "barnacle-program", "barnacle-console")
+# Debian's numbers for the accounts of people; a service's are below
+_PEOPLE = range(1000, 60000)
 ENABLED = (
     "barnacle.service",
     "barnacle-tool.socket",
@@ -84,12 +87,36 @@ def kept(root: Path) -> list[Path]:
 
 def users(root: Path) -> list[str]:
     """Return those of our users that the system has: an older version made fewer."""
+    there = _accounts(root)
+    return [user for user in USERS if user in there and not there[user].is_person]
+
+
+def people(root: Path) -> dict[str, str]:
+    """Return the homes of people whose accounts have the name of one of our users."""
+    there = _accounts(root)
+    return {user: there[user].home for user in USERS if user in there and there[user].is_person}
+
+
+class _Account(NamedTuple):
+    number: int
+    home: str
+
+    @property
+    def is_person(self) -> bool:
+        return self.number in _PEOPLE
+
+
+def _accounts(root: Path) -> dict[str, _Account]:
     try:
         lines = (root / "etc/passwd").read_text(errors="replace").splitlines()
     except FileNotFoundError:
-        return []
-    there = {line.partition(":")[0] for line in lines}
-    return [user for user in USERS if user in there]
+        return {}
+    found = {}
+    for line in lines:
+        match line.split(":"):
+            case [name, _, number, _, _, home, *_] if number.isdecimal():
+                found[name] = _Account(int(number), home)
+    return found
 
 
 def copy(path: Path, place: Path) -> None:

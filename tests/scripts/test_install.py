@@ -49,6 +49,26 @@ def test_the_card_has_another_way(root: Path) -> None:
     assert "`barnacle update`" in refusal(root)
 
 
+PERSON = "pi:x:1000:1000::/home/pi:/bin/sh\nbarnacle:x:1001:1001::/home/barnacle:/bin/bash\n"
+
+
+def test_an_account_of_a_person_is_not_taken_for_the_services(root: Path) -> None:
+    """It would run as them, and their account would go with a purge."""
+    (root / "etc/passwd").write_text(PERSON)
+    assert "the account barnacle" in refusal(root)
+    assert "/home/barnacle" in refusal(root)
+    assert places.users(root) == []
+    (root / "etc/passwd").write_text(PERSON.replace("barnacle:x:1001", "barnacle:x:999"))
+    machine.refuse(root, changes=False, installs=True)
+    assert places.users(root) == ["barnacle"]
+
+
+def test_what_is_installed_already_is_still_brought_up_to_date(root: Path) -> None:
+    (root / "etc/passwd").write_text(PERSON)
+    (root / places.PREFIX).mkdir(parents=True)
+    machine.refuse(root, changes=False, installs=True)
+
+
 @pytest.mark.skipif(Path("/run/systemd/system").exists(), reason="systemd runs this machine")
 def test_a_machine_without_systemd_is_refused() -> None:
     assert refusal(Path("/")).startswith("this machine does not run systemd")

@@ -17,6 +17,7 @@ from scripts.lib.service_manager import ServiceManager
 from tests.fakes.installed_service import ObedientManager, RefusesToStartManager
 
 UNIT = Path("etc/systemd/system/barnacle.service")
+_ROOT = "root:x:0:0::/root:/bin/sh\n"
 POLICY = Path("etc/systemd/journald.conf.d/barnacle.conf")
 
 
@@ -252,8 +253,9 @@ def test_a_console_that_runs_begins_anew_with_the_new_version(
     ]
 
 
+@pytest.mark.usefixtures("systemctl")
 def test_a_version_that_neither_starts_nor_ends_in_time_still_gives_way(
-    tmp_path: Path, systemctl: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An agent that hangs is killed after 25 s, and what runs after it has its time as well."""
     program = tmp_path / "bin/systemctl"
@@ -268,7 +270,7 @@ def test_a_purge_removes_the_users_that_are_there_also_when_the_files_are_gone(
     root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """As userdel does it: a user that an older version never made is an error to it."""
-    (root / "etc/passwd").write_text("root:x:0:\nbarnacle:x:900:\nbarnacle-mcp:x:902:\n")
+    (root / "etc/passwd").write_text(_ROOT + "barnacle:x:900:900::/:\nbarnacle-mcp:x:902:902::/:\n")
     program = tmp_path / "bin/userdel"
     program.parent.mkdir()
     program.write_text(
@@ -279,5 +281,5 @@ def test_a_purge_removes_the_users_that_are_there_also_when_the_files_are_gone(
     monkeypatch.chdir(root)
     manager = ServiceManager(root, Progress(root / "logs"))
     assert changes.carry_out(Removal(root, manager).changes(purge=True))
-    assert (root / "etc/passwd").read_text() == "root:x:0:\n"
+    assert (root / "etc/passwd").read_text() == _ROOT
     assert not changes.carry_out(Removal(root, manager).changes(purge=True))
