@@ -29,6 +29,8 @@ def refuse(root: Path, *, changes: bool, installs: bool) -> None:
         raise Refused("this machine does not run systemd: start the agent with scripts/run instead")
     if installs:
         _refuse_to_install(root)
+    if changes:
+        _refuse_what_is_read_only(root)
 
 
 def is_pi(root: Path) -> bool:
@@ -66,3 +68,16 @@ def _refuse_beside_people(root: Path) -> None:
             f"the account {user} belongs to a person ({home}), and the service would run with "
             f"it: rename it (as another user: usermod --login NEW {user}), then try again"
         )
+
+
+def _refuse_what_is_read_only(root: Path) -> None:
+    """Refuse before a version is half in its place: the command is the last thing that is put."""
+    for place in ("etc", places.VERSIONS.parent, places.COMMAND.parent):
+        folder = root / place
+        while not folder.exists():
+            folder = folder.parent
+        if not os.access(folder, os.W_OK):
+            raise Refused(
+                f"{folder} cannot be written: is its file system read-only, or the machine one "
+                "that is changed as a whole? Make it writable, or run the agent with scripts/run"
+            )

@@ -42,6 +42,31 @@ def test_a_full_disk_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert " MB free, 1000000000 are needed" in refusal(root)
 
 
+_REFUSE = """\
+import sys
+from pathlib import Path
+from scripts.lib import machine
+machine.refuse(Path(sys.argv[1]), changes=True, installs=True)
+"""
+
+
+@pytest.mark.parametrize("folder", ["usr", "etc", "opt"])
+@pytest.mark.skipif(os.geteuid() != 0, reason="a read-only file system: needs root")
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_made(
+    root: Path, folder: str
+) -> None:
+    (root / folder).mkdir(exist_ok=True)
+    mount = 'mount -t tmpfs -o ro tmpfs "$1/$0" && exec "$2" -c "$3" "$1"'
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", mount, folder, root, sys.executable, _REFUSE],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"{root / folder} cannot be written" in done.stderr.splitlines()[-1]
+
+
 def test_the_card_has_another_way(root: Path) -> None:
     unit = root / "usr/lib/systemd/system/barnacle.service"
     unit.parent.mkdir(parents=True)
