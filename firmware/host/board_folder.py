@@ -47,6 +47,12 @@ _ROW_KEYS = frozenset(
         "needs",
     ]
 )
+# By the timer of the dead man's handle: where any STM32 has its channel, after MicroPython's tables
+_DEADMAN_PINS: Mapping[int, frozenset[str]] = {
+    11: frozenset({"PB9", "PF7"}),
+    14: frozenset({"PA4", "PA7", "PB1", "PC12", "PF0", "PF9"}),
+    17: frozenset({"PA7", "PB5", "PB9", "PD1", "PE1", "PF7"}),
+}
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _PIN = re.compile(r"P[A-K]\d{1,2}")
 _CAN = {"in", "out", "adc"}
@@ -88,6 +94,7 @@ def described_board(name: str) -> ModuleType:
     table.setdefault("boot_register", 0)
     if trouble := _trouble(table):
         raise BadBoardFile(f"{path}: {trouble}")
+    table["usable"] = _without_deadman(table["usable"], table["deadman_timer"])
     table["pins"] = tuple({**row, "can": tuple(row["can"])} for row in table["pins"])
     table["link"] = tuple(table["link"])
     fields = {key.upper(): value for key, value in table.items()}
@@ -133,3 +140,16 @@ def _trouble_of_uses(uses: Mapping[str, Any]) -> str:
         if not _PIN.fullmatch(pin) or not _USES.issuperset(str(said).split()):
             return f"usable.{pin}: some of gpio, adc, pwm for a pin such as PB12"
     return ""
+
+
+def _without_deadman(uses: Mapping[str, str], timer: int) -> dict[str, str]:
+    """Return the uses without a PWM that could stop that timer.
+
+    Files of earlier descriptions say `pwm` where the pin has a channel of another timer besides:
+    which of them it becomes is MicroPython's choice.
+    """
+    taken = _DEADMAN_PINS.get(timer, frozenset())
+    return {
+        pin: " ".join(use for use in said.split() if pin not in taken or use != "pwm")
+        for pin, said in uses.items()
+    }

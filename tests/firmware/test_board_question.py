@@ -95,6 +95,30 @@ def test_a_pin_that_may_get_the_dead_mans_timer_is_for_no_pwm(facts: BoardFacts)
     assert board_table(facts)["usable"]["PB9"] == "gpio"
 
 
+@pytest.mark.parametrize(
+    ("timer", "pin", "uses"),
+    [
+        (11, "PB9", "gpio"),
+        (11, "PF7", "gpio"),
+        (17, "PA7", "gpio"),
+        (17, "PB9", "gpio"),
+        (14, "PA4", "gpio"),
+        # Of another timer
+        (11, "PA7", "gpio pwm"),
+        (17, "PB8", "gpio pwm"),
+        (7, "PB9", "gpio pwm"),
+    ],
+)
+def test_a_file_of_an_earlier_description_gives_no_pwm_the_dead_mans_timer(
+    facts: BoardFacts, own_folder: Path, timer: int, pin: str, uses: str
+) -> None:
+    """It says `pwm` where the pin has a channel of another timer as well."""
+    table = board_table(facts) | {"deadman_timer": timer, "usable": {pin: "gpio pwm"}}
+    (own_folder / "my_board.toml").write_text(dumps(table))
+    usable = board_file("my_board").USABLE
+    assert usable == {pin: uses}
+
+
 def test_led_button_and_link_are_those_of_the_board(facts: BoardFacts) -> None:
     table, written = board_table(facts), board_file("nucleo_f411re")
     assert tuple(table["link"]) == written.LINK
