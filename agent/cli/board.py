@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from agent.cli import board_call, board_info, configuration, exits
 from agent.cli.board_visit import chosen, ready_board
 from agent.cli.output import say, say_json, say_table
-from agent.errors import ConfigRefused, LinkError, LinkLost, PinRefused
+from agent.errors import ConfigRefused, LinkError, LinkLost, PinRefused, UpdateRefused
 from agent.hardware.enable_lines import open_enable_lines
 from agent.health.ports import SerialDevice, serial_devices
 from agent.health.status import read_status
@@ -20,7 +20,7 @@ from agent.link.base import Board
 from agent.link.board import SerialBoard
 from agent.link.connection import BoardConnection
 from agent.link.discovery import may_be_a_board
-from agent.link.image import FirmwareImage, carried_for, read_image
+from agent.link.image import FirmwareImage, carried_for, read_image, version_of
 from agent.link.port import open_port
 from agent.link.settings import START_BAUD, BoardSettings
 from agent.link.update import Updater
@@ -140,6 +140,11 @@ async def update_firmware(board: Board, arguments: Namespace) -> int:
     if image.about.frozen_build == identity.build:
         say(f"{identity.board} already runs firmware {image.shown}, frozen into its MicroPython")
         return exits.OK
+    if image.about.version < version_of(identity.firmware) and not arguments.force:
+        raise UpdateRefused(
+            f"firmware {image.shown} is older than {identity.firmware} (build {identity.build}), "
+            f"which {identity.board} runs: to go back to it, add --force"
+        )
     if identity.flash_class == _NO_PROMISE:
         _note("keep the power on: a power cut during the write can destroy the files on this board")
     say(await Updater(board, image, SystemClock(), _Progress(image)).run())

@@ -339,7 +339,9 @@ def _add_board_update(actions: Commands) -> None:
     )
     _port(update)
     update.add_argument(
-        "--force", action="store_true", help="install even if the board already runs it"
+        "--force",
+        action="store_true",
+        help="install even if the board already runs it, or a newer version",
     )
     update.add_argument("--image", metavar="FILE", help="install this image instead")
 

@@ -43,11 +43,14 @@ def barnacle(board: BoardSim, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def image_of_another_build(folder: Path) -> Path:
+def image_of_another_build(folder: Path, version: str = "[9,0,0]") -> Path:
     files = [file for file in bundle("simulated") if file.target not in images.OUTSIDE]
     description = files.pop()
     text = description.content.replace(b"BUILD = ", b"BUILD = 77 or ")
-    about = BundledFile("about.json", b'{"board":"simulated","build":77,"version":[9,0,0]}')
+    about = BundledFile(
+        "about.json",
+        f'{{"board":"simulated","build":77,"version":{version}}}'.encode(),
+    )
     content = images.joined([about, *files, BundledFile("description.py", text)])
     (folder / "new.fw").write_bytes(content)
     return folder / "new.fw"
@@ -60,6 +63,18 @@ def test_the_new_version_runs_and_stays(board: BoardSim, tmp_path: Path) -> None
     assert "build 77," in barnacle(board, "info").stdout
     again = barnacle(board, "update", "--image", str(new))
     assert again.stdout == "simulated already runs firmware 9.0.0 (build 77)\n"
+
+
+def test_an_older_version_waits_for_a_word(board: BoardSim, tmp_path: Path) -> None:
+    """As where a card went back to the version before, and the board did not."""
+    old = image_of_another_build(tmp_path, "[0,0,1]")
+    done = barnacle(board, "update", "--image", str(old))
+    assert done.returncode == 1
+    assert "firmware 0.0.1 (build 77) is older than" in done.stderr
+    assert "--force" in done.stderr
+    assert "build 77," not in barnacle(board, "info").stdout
+    done = barnacle(board, "update", "--image", str(old), "--force")
+    assert done.stdout == "simulated runs firmware 0.0.1 (build 77)\n", done.stderr
 
 
 async def test_the_way_with_a_file_of_your_own_is_one_that_the_command_takes(
