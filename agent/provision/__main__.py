@@ -73,7 +73,9 @@ def _boot() -> None:
     from agent.provision.card_restore import CardRestore  # noqa: PLC0415 - as above
 
     restore = CardRestore(FOLDER, _DATA_STATE, _restore_target).run
-    Provisioning(_firmware(), DEVICE, places, _sweep, restore, _why_unused).run()
+    firmware = _firmware()
+    if Provisioning(firmware, DEVICE, places, _sweep, restore, _why_unused).run():
+        firmware.keep_room()
     _give_back(_DATA_STATE)
     _log.info("provision: host name set (name=%s)", device.name_machine(DEVICE))
     if country := device.country_kept(DEVICE):

@@ -3,6 +3,8 @@
 A power cut while it is writable is the one that can hurt a file system without a journal.
 """
 
+import contextlib
+import errno
 import os
 import subprocess
 from collections.abc import Iterator
@@ -17,6 +19,10 @@ FOLDER = Path("/boot/firmware")
 # A slow card writes out what is left of megabytes
 _MOUNT_TIMEOUT_S = 60.0
 _MOUNTS = Path("/proc/self/mountinfo")
+# Room for what a start has to say on a full partition
+RESERVE = "barnacle-reserve.txt"
+RESERVE_BYTES = 32 * 1024
+_RESERVE_SAYS = "Barnacle keeps this room for its messages on a full card."
 
 
 # Not a Struct: a start with nothing new does not load msgspec
@@ -59,11 +65,24 @@ class Firmware:
         content = text.replace("\n", "\r\n").encode()
         if self._content(name) == content:
             return
-        # Not renamed into place: a cut could leave two names for the same blocks
-        with self.writable(), (self.folder / name).open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        with self.writable():
+            try:
+                self._write(name, content)
+            except OSError as err:
+                if err.errno != errno.ENOSPC or not (self.folder / RESERVE).exists():
+                    raise
+                (self.folder / RESERVE).unlink()
+                self._write(name, content)
+
+    def keep_room(self) -> None:
+        """Have the reserve there, if there is room for it; where not, the next start tries."""
+        if (self.folder / RESERVE).exists():
+            return
+        with contextlib.suppress(OSError, StorageFull):
+            told = os.statvfs(self.folder)
+            if told.f_bavail * told.f_frsize >= RESERVE_BYTES:
+                with self.writable():
+                    self._write(RESERVE, reserve_content())
 
     def remove(self, name: str) -> None:
         """Have no file of that name there."""
@@ -71,6 +90,20 @@ class Firmware:
             return
         with self.writable():
             (self.folder / name).unlink()
+
+    def _write(self, name: str, content: bytes) -> None:
+        """Write a file; one that finds no room is not left half written."""
+        path = self.folder / name
+        try:
+            # Not renamed into place: a cut could leave two names for the same blocks
+            with path.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as err:
+            if err.errno == errno.ENOSPC:
+                path.unlink()
+            raise
 
     def _content(self, name: str) -> bytes | None:
         try:
@@ -84,6 +117,10 @@ class Firmware:
             run_program(words, _MOUNT_TIMEOUT_S).check_returncode()
         except (OSError, subprocess.SubprocessError) as err:
             raise StorageFull(f"cannot remount {self.folder}: {err}") from err
+
+
+def reserve_content() -> bytes:
+    return _RESERVE_SAYS.ljust(RESERVE_BYTES - 2).encode() + b"\r\n"
 
 
 def _is_writable(folder: Path, mounts: str) -> bool:

@@ -5,6 +5,7 @@ import os
 import shutil
 from pathlib import Path
 
+from agent.provision.firmware import RESERVE, reserve_content
 from image.lib import layout, models, trees
 from image.lib.ramdisk import with_data_partition
 from scripts.lib.progress import Progress
@@ -107,6 +108,7 @@ class Maker:
         (tree / "config.txt").write_text(layout.config_txt("A"))
         # Line ends that every PC's editor knows
         (tree / SETTINGS.name).write_text(SETTINGS.read_text(), newline="\r\n")
+        (tree / RESERVE).write_bytes(reserve_content())
         for pattern in _BOOT_FILES:
             for path in sorted((boot / "firmware").glob(pattern)):
                 copy = shutil.copytree if path.is_dir() else shutil.copyfile
