@@ -19,7 +19,7 @@ ENABLED = (
     "barnacle-data.service",
     "barnacle-healthy.service",
     *("barnacle-provision.service", "barnacle-pairing.service", "barnacle-ssh.service"),
-    "barnacle-signal-code.path",
+    *("barnacle-signal-code.path", "barnacle-wifi-again.timer"),
     *("barnacle-started.service", "barnacle-come-back.service", "barnacle-ring.service"),
     "systemd-timesyncd.service",
     "systemd-resolved.service",

@@ -28,6 +28,7 @@ MOST_EXPOSED = {
     "barnacle-pairing.service": 2.6,
     "barnacle-first-start@.service": 2.6,
     "barnacle-signal-code.service": 1.5,
+    "barnacle-wifi-again.service": 4.0,
 }
 _PROGRAMS = re.compile(r"^(Exec\w+=)/(?:opt|usr/lib/barnacle|usr/sbin/sshd)\S*", re.MULTILINE)
 ANALYZE = shutil.which("systemd-analyze") or ""
@@ -94,7 +95,7 @@ def test_a_code_that_links_signal_comes_to_the_screen_by_itself() -> None:
 @pytest.fixture
 def units(tmp_path: Path) -> Path:
     """Copies whose programs exist here."""
-    for unit in (*OURS, *ASKED, *SHOWN):
+    for unit in (path.name for path in UNITS.iterdir() if path.is_file()):
         (tmp_path / unit).write_text(_PROGRAMS.sub(r"\1/bin/true", (UNITS / unit).read_text()))
     return tmp_path
 
