@@ -2,7 +2,9 @@
 
 import contextlib
 import json
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,6 +54,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--form", action="store_true", help="print the result in the form to send to the project"
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a bench that cannot be: a simulated board would pass in the place of a real one."""
+    given = {name: config.getoption(f"--{name}", None) for name in ("port", "tester", "across")}
+    needs = {"tester": ("port", "across"), "across": ("port", "tester")}
+    for name, others in needs.items():
+        for other in others if given[name] else ():
+            if not given[other]:
+                raise pytest.UsageError(f"--{name} needs --{other}: see hardware-tests/README.md")
+    ports = [path for path in (given["port"], given["tester"]) if path]
+    for path in ports:
+        if reason := _no_port(path):
+            raise pytest.UsageError(reason)
+    if len({os.path.realpath(path) for path in ports}) < len(ports):
+        raise pytest.UsageError("--port and --tester name the same port: name one for each board")
+
+
+def _no_port(path: str) -> str:
+    port = Path(path)
+    if not port.exists():
+        return f"there is no port {path}: `barnacle board list` shows those that are"
+    if not port.is_char_device():
+        return f"{path} is no port: `barnacle board list` shows those that are"
+    if not os.access(path, os.R_OK | os.W_OK):
+        return f"you may not use {path}: sudo usermod -aG dialout $USER, then log in again"
+    return ""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

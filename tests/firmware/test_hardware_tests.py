@@ -24,7 +24,7 @@ def said_by(*words: str) -> str:
         timeout=360,
         check=False,
     )
-    return done.stdout
+    return done.stdout + done.stderr
 
 
 def test_a_soak_takes_longer_than_a_test_may() -> None:
@@ -39,3 +39,25 @@ def test_a_pin_that_is_none_is_told_with_those_that_are(pair: str) -> None:
     said = said_by("hardware-tests/test_jumpers.py", "-k", "both_levels", f"--loopback={pair}")
     assert f"--loopback {pair}: say OUT,IN, with OUT one of led, " in said, said
     assert "KeyError" not in said, said
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--tester", "/dev/null", "--across", "d2,d4"], "--tester needs --port"),
+        (["--across", "d2,d4"], "--across needs --port"),
+        (["--port", "/dev/null", "--across", "d2,d4"], "--across needs --tester"),
+        (["--port", "/dev/null", "--tester", "/dev/zero"], "--tester needs --across"),
+        (["--port", "/dev/null", "--tester", "/dev/null", "--across", "d2,d4"], "the same port"),
+        (["--port", "/dev/no-board"], "there is no port /dev/no-board"),
+        (["--port", "/tmp"], "/tmp is no port"),
+    ],
+)
+def test_a_bench_that_cannot_be_is_told_before_anything_runs(
+    options: list[str], sentence: str
+) -> None:
+    """A simulated board in place of the one that was meant would have passed."""
+    said = said_by("hardware-tests/test_bench.py", *options)
+    assert sentence in said, said
+    assert "passed" not in said
+    assert "Traceback" not in said
