@@ -136,19 +136,32 @@ class Installation:
         return not self._manager.runs or self._manager.runs_from(self.version)
 
     def _start(self) -> None:
+        old = self._before if self._before != self.version else self._newest_older()
         try:
             self._manager.restart()
         except StepFailed as failure:
-            old = self._before
-            if old is None or old == self.version:
+            if old is None:
                 raise StepFailed(f"{failure}\nIt is installed, and does not start.") from failure
-            say(f"going back to {old.name}")
-            self._put(old)
-            self._use(old)
-            self._manager.restart()
+            self._go_back(old)
             raise StepFailed(
                 f"{failure}\nThe new version does not start; {old.name} runs again."
             ) from failure
+        except KeyboardInterrupt:
+            # Nobody would look whether it has started
+            if old is not None:
+                self._go_back(old)
+            raise
+
+    def _go_back(self, old: Path) -> None:
+        say(f"going back to {old.name}")
+        self._put(old)
+        self._use(old)
+        self._manager.restart()
+
+    def _newest_older(self) -> Path | None:
+        """Return what ran before an installation that was killed after it had moved the link."""
+        whole = [folder for folder in self._older() if version.is_finished(folder)]
+        return max(whole, key=lambda folder: folder.stat().st_mtime, default=None)
 
     def _older(self) -> list[Path]:
         found = sorted((self._root / places.VERSIONS).glob("*"))

@@ -75,6 +75,11 @@ def is_whole(folder: Path, key: str) -> bool:
     return stamps.is_current(folder / _STAMP, key)
 
 
+def is_finished(folder: Path) -> bool:
+    """Return true for a version of any key that is whole."""
+    return (folder / _STAMP).exists()
+
+
 def extras_of(folder: Path) -> frozenset[str] | None:
     """Return the extras of that version; None if they are not recorded."""
     try:

@@ -63,3 +63,12 @@ class RefusesToStartManager(ObedientManager):
         super().restart()
         if self.used != self._good:
             raise StepFailed("the journal's last words")
+
+
+class InterruptedManager(ObedientManager):
+    """Somebody presses Ctrl-C during the first start."""
+
+    def restart(self) -> None:
+        super().restart()
+        if len(self.started) == 1:
+            raise KeyboardInterrupt

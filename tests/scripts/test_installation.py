@@ -14,7 +14,11 @@ from scripts.lib.installation import Installation
 from scripts.lib.progress import Progress, StepFailed
 from scripts.lib.removal import Removal
 from scripts.lib.service_manager import ServiceManager
-from tests.fakes.installed_service import ObedientManager, RefusesToStartManager
+from tests.fakes.installed_service import (
+    InterruptedManager,
+    ObedientManager,
+    RefusesToStartManager,
+)
 
 UNIT = Path("etc/systemd/system/barnacle.service")
 _ROOT = "root:x:0:0::/root:/bin/sh\n"
@@ -114,6 +118,32 @@ def test_a_version_that_does_not_start_gives_way_to_the_old_one(
     assert manager.used == old
     assert manager.started[-1] == old
     assert (root / UNIT).read_bytes() == (places.SYSTEMD / UNIT.name).read_bytes()
+
+
+def test_an_interrupted_start_leaves_the_version_that_ran(root: Path, install: Install) -> None:
+    _, old = install(ObedientManager(root))
+    manager = InterruptedManager(root)
+    with pytest.raises(KeyboardInterrupt):
+        install(manager, "gateway")
+    assert (manager.used, manager.started[-1]) == (old, old)
+
+
+def test_the_way_back_is_there_also_after_an_installer_that_was_killed(
+    root: Path, install: Install
+) -> None:
+    """In the middle of the start: the link leads to the new version by then."""
+    _, old = install(ObedientManager(root))
+    killed = Installation(root, RefusesToStartManager(root), make_quickly, frozenset({"gateway"}))
+    for change in killed.changes():
+        if change.title == "start the service":
+            break
+        change.make()
+    half_made = root / "opt/barnacle-versions/half-made"
+    half_made.mkdir()
+    manager = RefusesToStartManager(root, good=old)
+    with pytest.raises(StepFailed, match="runs again"):
+        install(manager, "gateway")
+    assert manager.used == old
 
 
 def test_a_first_version_that_does_not_start_is_said_to_be_there(
