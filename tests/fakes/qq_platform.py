@@ -43,9 +43,7 @@ class QqPlatform:
     """One bot, and Anna."""
 
     repeats_what_was_not_confirmed = True
-    cannot: Mapping[str, str] = MappingProxyType(
-        {"a_stop_in_a_group_needs_no_call": "tells a bot of a group only what calls it"}
-    )
+    cannot: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, server: QqServer, http: HttpClient, folder: Path) -> None:
         self.server = server
@@ -60,7 +58,8 @@ class QqPlatform:
     async def write(self, text: str, *, is_group: bool = False, calls: bool = True) -> None:
         await self._joined()
         if is_group and not calls:
-            # The platform does not tell bots of it
+            # Told only where the group's owner lets the bot hear everything
+            self._last = self.server.write_in_open_room(text)
             return
         self._last = self.server.write_in_room(text) if is_group else self.server.write(text)
 

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from agent.channels.urgency import is_for_everybody
 from agent.messages import Inbound, Provenance
 from agent.text.printable import printable_line, printable_text
 
@@ -25,10 +26,13 @@ MAX_FILES = 10
 # What a place is, before its id
 USER, GROUP, CHANNEL, DM = "user", "group", "channel", "dm"
 Groups = Literal["mention", "off"]
+# Of a group whose owner lets the bot hear everything: there it takes the other event's place
+_EVERYTHING = "GROUP_MESSAGE_CREATE"
 # Events that are messages, and what their place is
 KINDS = {
     "C2C_MESSAGE_CREATE": USER,
     "GROUP_AT_MESSAGE_CREATE": GROUP,
+    _EVERYTHING: GROUP,
     "AT_MESSAGE_CREATE": CHANNEL,
     "DIRECT_MESSAGE_CREATE": DM,
 }
@@ -37,7 +41,7 @@ _ANSWERS = 103
 _CALLS: Mapping[str, str] = {"image": "a picture", "audio": "a sound", "video": "a video"}
 # In guilds a text comes with these in place of the signs
 _SPELLED = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
-_MENTION = re.compile(r"^\s*<@!?[A-Za-z0-9_-]{1,64}>[\s,:]*")
+_MENTION = re.compile(r"^\s*<@!?([A-Za-z0-9_-]{1,64})>[\s,:]*")
 _FACE = re.compile(r"<faceType=[^<>]{1,4000}>")
 
 # They become a part of addresses
@@ -90,6 +94,13 @@ class QqFile(msgspec.Struct, frozen=True):
         return _CALLS.get(self.content_type.partition("/")[0], "a file")
 
 
+class QqMention(msgspec.Struct, frozen=True):
+    """Somebody who is called, as it is told where everything is."""
+
+    id: str = ""
+    is_you: bool | None = None
+
+
 class QqElement(msgspec.Struct, frozen=True):
     """Message inside another one, such as the answered one."""
 
@@ -109,6 +120,12 @@ class QqMessage(msgspec.Struct, frozen=True):
     attachments: tuple[QqFile, ...] = ()
     message_type: int = 0
     msg_elements: tuple[QqElement, ...] = ()
+    mentions: tuple[QqMention, ...] | None = None
+
+    @property
+    def our_ids(self) -> frozenset[str]:
+        """Return the ids by which it calls the bot; empty also where they are not told."""
+        return frozenset(one.id for one in self.mentions or () if one.is_you)
 
 
 class QqUser(msgspec.Struct, frozen=True):
@@ -131,6 +148,11 @@ def kind_of(place: str) -> str:
 
 def files_of(message: QqMessage) -> tuple[QqFile, ...]:
     return tuple(file for file in message.attachments if file.url)[:MAX_FILES]
+
+
+def is_for_us(event: str, message: QqMessage) -> bool:
+    """Return true if the message calls the bot, or stops it; most events come of no other."""
+    return event != _EVERYTHING or bool(message.our_ids) or is_for_everybody(message.content)
 
 
 def understood(message: QqMessage, kind: str, now_s: float) -> Inbound | None:
@@ -158,8 +180,9 @@ def understood(message: QqMessage, kind: str, now_s: float) -> Inbound | None:
 
 def _words(message: QqMessage, kind: str) -> str:
     raw = message.content[: 2 * MAX_TEXT_CHARS]
-    if kind in {GROUP, CHANNEL}:
-        raw = _MENTION.sub("", raw)
+    called = _MENTION.match(raw) if kind in {GROUP, CHANNEL} else None
+    if called is not None and (not message.our_ids or called[1] in message.our_ids):
+        raw = raw[called.end() :]
     raw = _FACE.sub("[an emoticon]", raw)
     if kind in {CHANNEL, DM}:
         for spelled, sign in _SPELLED:

@@ -21,7 +21,16 @@ from agent.channels.opcodes.address import told_address
 from agent.channels.opcodes.gateway import GatewayClient
 from agent.channels.opcodes.session import ResumableSession
 from agent.channels.qq.client import QqApi
-from agent.channels.qq.events import KINDS, Groups, QqFile, QqMessage, QqReady, files_of, understood
+from agent.channels.qq.events import (
+    KINDS,
+    Groups,
+    QqFile,
+    QqMessage,
+    QqReady,
+    files_of,
+    is_for_us,
+    understood,
+)
 from agent.channels.qq.reply_windows import QqWindows
 from agent.channels.received_files import too_large
 from agent.channels.urgency import is_urgent
@@ -188,6 +197,8 @@ class QqReceiver:
         except (msgspec.DecodeError, UnicodeDecodeError) as err:
             # Its words stay out of the log: they are a person's
             _log.warning("qq: message skipped, not as documented (reason=%s)", err)
+            return None
+        if not is_for_us(name, message):
             return None
         inbound = understood(message, kind, self._clock.wall_s())
         if inbound is None or (inbound.is_group and self._ears.groups == "off"):
