@@ -11,6 +11,7 @@ import logging
 import re
 import secrets
 from collections.abc import AsyncIterator, Iterator
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,8 @@ _PATHS = {
 _ADDRESS = re.compile(
     r"(?:https?://)?(?:[\w-]{1,63}\.){1,8}[a-z]{2,24}\b(?:[/?#:][^\s<>]*)?", re.IGNORECASE
 )
+# In a text these are mentions: a model may not call people
+_CALLS = re.compile(r"<(?=@|qqbot-at)|@(?=everyone\b)", re.IGNORECASE)
 _NO_WINDOW = "QQ takes only answers, few and soon: it waits until something is written there again"
 
 
@@ -98,9 +101,11 @@ class QqSender:
         return await approvals.ask(self._questions, address, question, self.send)
 
     async def _say(self, message: Outbound, text: str, step: str) -> None:
+        kind = kind_of(message.recipient)
         for worded_so in (text, *_without_addresses(text)):
             try:
-                await self._put(message, step, {"content": worded_so, "msg_type": _TEXT})
+                content = _calling_nobody(worded_so, kind)
+                await self._put(message, step, {"content": content, "msg_type": _TEXT})
             except QqAddressesRefused as err:
                 _log.info("qq: request failed (reason=%s)", err)
                 continue
@@ -242,6 +247,12 @@ def _without_addresses(text: str) -> Iterator[str]:
     if _ADDRESS.search(text):
         yield _ADDRESS.sub(lambda found: _gapped(found[0]), text)
         yield _ADDRESS.sub("[an address that QQ lets nobody send]", text)
+
+
+def _calling_nobody(text: str, kind: str) -> str:
+    """Return the text without mentions; guilds alone turn escaped signs back."""
+    quiet = _CALLS.sub(lambda found: f"{found[0]}\u200b", text)
+    return escape(quiet, quote=False) if kind in {CHANNEL, DM} else quiet
 
 
 def _gapped(address: str) -> str:
