@@ -6,7 +6,8 @@ A code counts in a private chat alone. One that is shown in a group is spent the
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -83,6 +84,7 @@ class Pairing(Struct):
         let_browser_in: opens the console to the browser that shows a code; true if one does.
         reserved: names by which the configuration gives something to somebody; who chooses their
             name themselves gets none of them.
+        group_stops: what a group is told of a stop there, by channel.
     """
 
     people: PeopleStore
@@ -91,6 +93,7 @@ class Pairing(Struct):
     tell: Tell = tell_nobody
     let_browser_in: LetBrowserIn = no_browser
     reserved: Collection[str] = ()
+    group_stops: Mapping[str, str] = MappingProxyType({})
 
     @classmethod
     def of(
@@ -136,7 +139,8 @@ class Pairing(Struct):
             wanted = rest.lower() == "group"
             group = PairedGroup(channel=message.channel, target=message.reply_target)
             await asyncio.to_thread(self.people.listen_in, group, wanted=wanted)
-            return IN_GROUP_TEXT if wanted else OUT_OF_GROUP_TEXT
+            told = [IN_GROUP_TEXT, self.group_stops.get(message.channel, "")]
+            return "\n\n".join(filter(None, told)) if wanted else OUT_OF_GROUP_TEXT
         spent = await self._spent(message, rest)
         return SPENT_IN_GROUP_TEXT if spent is not None else ""
 

@@ -62,6 +62,9 @@ class AccessControl:
             reserved: names by which the configuration gives something to somebody.
         """
         self.pairing.reserved = reserved
+        self.pairing.group_stops = {
+            name: channel.abilities.group_stop for name, channel in channels.items()
+        }
         local = [name for name, channel in channels.items() if channel.abilities.is_local]
         owner = OwnerContact(self.people, channels, activity, self._clock, AT_THE_MACHINE)
         relayed = [name for name, channel in channels.items() if channel.abilities.is_relayed]

@@ -111,6 +111,7 @@ class Abilities(Struct, frozen=True):
             nobody is paired by a message.
         programs: accounts there that are programs: nothing they say is more than a user's word.
         voice_type: the media type of voice messages there; empty where none can be sent.
+        group_stop: a sentence for a group in which a stop alone may not be heard: what it needs.
     """
 
     hint: str = ""
@@ -126,6 +127,7 @@ class Abilities(Struct, frozen=True):
     is_relayed: bool = False
     programs: frozenset[str] = frozenset()
     voice_type: str = ""
+    group_stop: str = ""
 
 
 class Pulse:

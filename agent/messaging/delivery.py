@@ -240,6 +240,10 @@ class Delivery:
         """Return true if files can be sent there."""
         return channel in self._channels and self._channels[channel].abilities.takes_files
 
+    def group_stop(self, message: Inbound) -> str:
+        """Return what a group is told of a stop there; empty in private."""
+        return self._channels[message.channel].abilities.group_stop if message.is_group else ""
+
     def attends(self, answer: Outbound) -> bool:
         """Return true if somebody is there to take it now."""
         channel = self._channels.get(answer.channel)

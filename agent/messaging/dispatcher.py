@@ -317,7 +317,8 @@ class CommandRunner:
         conversation = message.conversation
         match command:
             case ChatCommand.HELP:
-                return help_text(PersonRole.of(message.provenance))
+                known = help_text(PersonRole.of(message.provenance))
+                return "\n\n".join(filter(None, (known, self._delivery.group_stop(message))))
             case ChatCommand.NEW | ChatCommand.CLEAR:
                 removed = await self._conversations.forget(conversation)
                 return f"A new conversation. {removed} messages are gone; memories stay."

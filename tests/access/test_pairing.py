@@ -152,6 +152,15 @@ async def test_who_is_let_in_uses_up_no_code(home: Household, sender: str, role:
     assert home.codes.spend(code) is not None
 
 
+async def test_a_group_is_told_how_it_stops_the_agent_where_a_word_is_not_enough(
+    home: Household,
+) -> None:
+    home.pairing.group_stops = {"telegram": "Mention me with /stop.", "slack": "No."}
+    answer = await told(home, said("/pair group", OWNER, **GROUP))
+    assert answer == f"{IN_GROUP_TEXT}\n\nMention me with /stop."
+    assert await told(home, said("/pair group off", OWNER, **GROUP)) == OUT_OF_GROUP_TEXT
+
+
 async def test_the_owner_alone_lets_a_group_in_and_out(home: Household) -> None:
     assert await told(home, said("/pair group", STRANGER, **GROUP)) == ""
     assert await told(home, said("/pair group", USER, **GROUP)) == ONLY_OWNER_TEXT

@@ -5,6 +5,7 @@ A platform brings a server of its own; a check skips what it says it cannot do.
 
 import asyncio
 import contextlib
+import re
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -186,6 +187,13 @@ async def a_stop_in_a_group_needs_no_call(platform: Platform) -> None:
         await wait_until(lambda: listener.heard[-1].text == "/estop")
 
 
+async def who_has_to_call_to_stop_is_told_so(platform: Platform) -> None:
+    needs_call = "a_stop_in_a_group_needs_no_call" in platform.cannot
+    told = platform.channel.abilities.group_stop
+    assert told or not needs_call
+    assert not told or {"/stop", "/estop"} <= {*re.findall(r"/\w+", told)}
+
+
 async def a_thread_is_answered_in_the_thread(platform: Platform) -> None:
     async with listening(platform.channel) as listener:
         if not await platform.write_in_thread("in a topic"):
@@ -327,6 +335,7 @@ CHECKS = (
     a_long_answer_arrives_whole_and_in_order,
     a_group_hears_only_who_calls,
     a_stop_in_a_group_needs_no_call,
+    who_has_to_call_to_stop_is_told_so,
     a_thread_is_answered_in_the_thread,
     a_file_is_kept_before_its_message_is_heard,
     trouble_is_no_refusal_and_the_next_try_succeeds,

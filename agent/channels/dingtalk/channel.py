@@ -30,13 +30,22 @@ HINT = (
     "Your answer is shown in a chat of DingTalk: short paragraphs, bold, lists and links; code and "
     "tables are shown as plain text."
 )
+GROUP_STOP = (
+    "DingTalk tells me only what mentions me: here `/stop` and `/estop` need the mention too."
+)
 
 
 class DingTalkChannel(Channel):
     """Channel of one app's robot."""
 
     name = NAME
-    abilities = Abilities(hint=HINT, upload_s=UPLOAD_TIMEOUT_S, takes_files=True, asks=True)
+    abilities = Abilities(
+        hint=HINT,
+        upload_s=UPLOAD_TIMEOUT_S,
+        takes_files=True,
+        asks=True,
+        group_stop=GROUP_STOP,
+    )
 
     def __init__(
         self, api: DingTalkApi, settings: DingTalkSettings, place: ChannelContext, clock: Clock

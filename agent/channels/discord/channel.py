@@ -32,6 +32,10 @@ _log = logging.getLogger(__name__)
 # The platform shows it for ten seconds
 TYPING_EVERY_S = 8.0
 HINT = "Your answer is shown in Discord: short paragraphs, Markdown, no tables."
+GROUP_STOP = (
+    "Choose `/stop` or `/estop` here from the list of commands, or mention me with it: Discord may "
+    "keep other words from me."
+)
 _SIGNS = {Mark.SEEN: "👀", Mark.DONE: "✅", Mark.FAILED: "⚠️"}
 # Chats where the bot may not put signs that are remembered: asking again and again locks it out
 MAX_PLAIN_CHATS = 1000
@@ -53,6 +57,7 @@ class DiscordChannel(Channel):
         shows_marks=True,
         takes_files=True,
         asks=True,
+        group_stop=GROUP_STOP,
     )
 
     def __init__(

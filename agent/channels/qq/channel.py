@@ -26,6 +26,10 @@ HINT = (
     "Your answer is shown in QQ as plain text: short paragraphs, no Markdown, and no addresses of "
     "pages, which it refuses."
 )
+GROUP_STOP = (
+    "QQ tells me only what mentions me, unless the owner of a group lets me receive all messages: "
+    "mention me with `/stop` and `/estop` too."
+)
 
 
 class QqChannel(Channel):
@@ -37,7 +41,12 @@ class QqChannel(Channel):
 
     name = NAME
     abilities = Abilities(
-        hint=HINT, upload_s=UPLOAD_TIMEOUT_S, takes_files=True, asks=True, answers_only=True
+        hint=HINT,
+        upload_s=UPLOAD_TIMEOUT_S,
+        takes_files=True,
+        asks=True,
+        answers_only=True,
+        group_stop=GROUP_STOP,
     )
 
     def __init__(
