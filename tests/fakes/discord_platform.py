@@ -45,9 +45,7 @@ class DiscordPlatform:
     """One bot, and Anna."""
 
     repeats_what_was_not_confirmed = True
-    cannot: Mapping[str, str] = MappingProxyType(
-        {"a_stop_in_a_group_needs_no_call": "tells a bot the words of only what calls it"}
-    )
+    cannot: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, server: DiscordServer, http: HttpClient, folder: Path) -> None:
         self.server = server

@@ -37,6 +37,7 @@ class Rest:
                 ("GET", "/gateway/bot", self._gateway),
                 ("GET", "/users/@me", lambda _body: BOT),
                 ("GET", "/oauth2/applications/@me", self._application),
+                ("GET", "/applications/@me", self._application),
                 ("GET", "/channels/([0-9]+)", lambda _body, channel: self._channel(channel)),
                 ("POST", "/channels/([0-9]+)/messages", self._create),
                 ("PATCH", "/channels/([0-9]+)/messages/([0-9]+)", self._edit),
@@ -77,7 +78,7 @@ class Rest:
             "verify_key": "00",
             "owner": BOT,
             "team": None,
-            "flags": 0,
+            "flags": 1 << 19 if self._world.allows_content else 0,
             "interactions_endpoint_url": None,
         }
 

@@ -131,9 +131,7 @@ class QqServer:
     def write_in_open_room(self, text: str, **more: Any) -> Json:
         """In a group whose owner lets the bot hear everything; `mentions` says who is called."""
         more = {"group_openid": ROOM, "message_type": 0, **more}
-        return self._written(
-            "GROUP_MESSAGE_CREATE", f"groups/{ROOM}", text, ANNA_IN_ROOM, **more
-        )
+        return self._written("GROUP_MESSAGE_CREATE", f"groups/{ROOM}", text, ANNA_IN_ROOM, **more)
 
     def write_in_guild(self, text: str, **more: Any) -> Json:
         told = {"channel_id": CHANNEL, "guild_id": GUILD, "seq_in_channel": "7", **more}

@@ -71,7 +71,7 @@ class DiscordChannel(Channel):
         questions = OpenApprovals()
         self._asking = DiscordApprovals(api, questions)
         path = place.folder / "session.json"
-        dialect = DiscordDialect(api, reads_all=settings.groups == "all")
+        dialect = DiscordDialect(api, settings.groups)
         gateway = GatewayClient(dialect, path, self.pulse, clock)
         fetching = DiscordFiles(api, place, self.pulse.beat)
         parts = DiscordReceiverParts(

@@ -15,6 +15,7 @@ from agent.channels.discord.events import (
     DiscordMessage,
     DiscordUser,
 )
+from agent.channels.urgency import is_for_everybody
 from agent.messages import Inbound, Provenance, Whose
 from agent.text.printable import printable_line, printable_text
 
@@ -44,8 +45,9 @@ def is_for_us(message: DiscordMessage, me: str, groups: Groups) -> bool:
         return False
     if message.guild_id is None:
         return True
-    # A mention, or an answer to what the bot has said
+    # A mention, an answer to what the bot has said, or what stops it
     calls = any(one.id == me for one in message.mentions) or _answers(message, me)
+    calls = calls or is_for_everybody(words_of(message, me))
     return groups == "all" or (groups == "mention" and calls)
 
 

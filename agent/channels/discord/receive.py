@@ -16,7 +16,7 @@ from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
 from agent.channels.context import ChannelContext
 from agent.channels.discord.approvals import DiscordApprovals
-from agent.channels.discord.client import DiscordApi, unknown_bot
+from agent.channels.discord.client import DiscordApi, DiscordRefused, unknown_bot
 from agent.channels.discord.events import (
     DiscordId,
     DiscordInteraction,
@@ -46,16 +46,19 @@ from agent.system.clock import Clock
 # Guilds, messages in them, and private ones; and what is in messages that do not call us
 _INTENTS = (1 << 0) | (1 << 9) | (1 << 12)
 _CONTENT = 1 << 15
+# Flags of an application that may be told them: one in few servers, and one in many
+_MAY_READ = (1 << 19) | (1 << 18)
 _QUERY = "/?v=10&encoding=json"
-_NOT_AUTHENTICATED = 4004
+_NOT_AUTHENTICATED, _NOT_TO_BE_READ = 4004, 4014
 _BROKEN = "this version of the agent cannot talk to Discord any more: update it"
 _FATAL = {
     4010: _BROKEN,
     4011: "the bot is in more servers than one connection takes: use a bot of your own",
     4012: _BROKEN,
     4013: _BROKEN,
-    4014: 'Discord does not let the bot read every message: switch on "Message Content Intent" on '
-    "the page Bot of the application at https://discord.com/developers/applications, or set "
+    _NOT_TO_BE_READ: "Discord does not let the bot read every message: switch on "
+    '"Message Content Intent" on the page Bot of the application at '
+    "https://discord.com/developers/applications, or set "
     'groups = "mention"',
 }
 
@@ -63,18 +66,18 @@ _FATAL = {
 class DiscordDialect:
     """Dialect of one bot.
 
-    Args:
-        reads_all: whether it hears what is said to nobody, too.
+    Where a mention is wanted it reads what is said to nobody if it may: a stop needs no mention.
     """
 
     name = "Discord"
-    # Not authenticated, a sequence that it never had, a session that is too old
-    forgetting = frozenset({4003, 4007, 4009})
+    # Not authenticated, a sequence that it never had, a session too old, one that hears too much
+    forgetting = frozenset({4003, 4007, 4009, _NOT_TO_BE_READ})
     says_what_is_gone = True
 
-    def __init__(self, api: DiscordApi, *, reads_all: bool) -> None:
+    def __init__(self, api: DiscordApi, groups: Groups) -> None:
         self._api = api
-        self._intents = _INTENTS | (_CONTENT if reads_all else 0)
+        self._intents = _INTENTS | (_CONTENT if groups == "all" else 0)
+        self._reads_if_it_may = groups == "mention"
         self.account = f"{api.account} {self._intents}"
 
     async def address(self, begun: ResumableSession | None) -> str:
@@ -89,7 +92,9 @@ class DiscordDialect:
     async def introduction(self) -> dict[str, object]:
         names = {"os": "linux", "browser": "barnacle", "device": "barnacle"}
         token = self._api.token.reveal()
-        return {"token": token, "intents": self._intents, "properties": names}
+        may_read = self._reads_if_it_may and await self._may_read()
+        intents = self._intents | (_CONTENT if may_read else 0)
+        return {"token": token, "intents": intents, "properties": names}
 
     async def resumption(self, begun: ResumableSession) -> dict[str, object]:
         token = self._api.token.reveal()
@@ -104,8 +109,22 @@ class DiscordDialect:
     def refusal(self, code: int) -> ChannelError | None:
         if code == _NOT_AUTHENTICATED:
             return unknown_bot()
+        if code == _NOT_TO_BE_READ and self._reads_if_it_may:
+            # Whatever the application says of itself
+            self._reads_if_it_may = False
+            return None
         sentence = _FATAL.get(code)
         return ChannelRefused(sentence) if sentence else None
+
+    async def _may_read(self) -> bool:
+        """Return true if the application may be told what is said to nobody."""
+        try:
+            told = await self._api.call("GET", "/applications/@me")
+        except DiscordRefused as err:
+            _log.info("discord: rights of the application not known (reason=%s)", err)
+            return False
+        flags = told.get("flags") if isinstance(told, dict) else 0
+        return isinstance(flags, int) and bool(flags & _MAY_READ)
 
 
 _log = logging.getLogger(__name__)

@@ -1,6 +1,7 @@
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from tests.contracts.channel import Listener, listening
 from tests.fakes import discord_server
 from tests.fakes.discord_platform import channel_at
 from tests.fakes.discord_server import DiscordServer
-from tests.fakes.discord_world import ANNA, BEN, DM, ROOM
+from tests.fakes.discord_world import ANNA, BEN, BOT, DM, ROOM
 from tests.waits import wait_until
 
 IDENTIFY, RESUME = 2, 6
@@ -47,10 +48,50 @@ async def heard(listener: Listener, text: str) -> None:
 async def test_it_introduces_itself_with_what_it_needs_and_no_more(
     server: DiscordServer, http: HttpClient, tmp_path: Path
 ) -> None:
+    server.world.allows_content = False
     async with listening(channel_at(server, http, tmp_path)):
         await begun(server)
     [told] = server.heard(IDENTIFY)
     assert told["d"]["intents"] == (1 << 0) | (1 << 9) | (1 << 12)
+
+
+async def test_a_stop_needs_no_name_where_the_bot_may_read_every_message(
+    server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    async with listening(channel_at(server, http, tmp_path)) as listener:
+        await begun(server)
+        for text in ("hello", f"<@{BEN['id']}> /stop", "/stop now", "/stop", "/estop"):
+            server.world.post(ROOM, ANNA, text)
+        await listener.first(2)
+        assert [one.text for one in listener.heard] == ["/stop", "/estop"]
+
+
+async def test_a_bot_that_may_read_no_more_hears_on_who_calls_it(
+    server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    channel = channel_at(server, http, tmp_path)
+    async with listening(channel):
+        await known(tmp_path)
+    # Switched off meanwhile, whatever the application still says of itself
+    server.closes_with = 4014
+    with pytest.raises(ChannelUnavailable):
+        await channel.listen(Listener().deliver)
+    async with listening(channel) as listener:
+        await wait_until(lambda: len(server.heard(IDENTIFY)) == 2)
+        server.world.post(ROOM, ANNA, f"<@{BOT['id']}> hello")
+        await heard(listener, "hello")
+    assert server.heard(IDENTIFY)[-1]["d"]["intents"] == (1 << 0) | (1 << 9) | (1 << 12)
+
+
+@pytest.mark.parametrize("groups", ["all", "off"])
+async def test_what_is_no_choice_is_not_asked_about(
+    groups: Any, server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    async with listening(channel_at(server, http, tmp_path, DiscordSettings(groups=groups))):
+        await begun(server)
+    assert not server.called("GET", "/applications/@me")
+    [told] = server.heard(IDENTIFY)
+    assert bool(told["d"]["intents"] & (1 << 15)) is (groups == "all")
 
 
 async def test_whoever_wants_to_hear_everybody_asks_for_it(
@@ -107,7 +148,7 @@ async def test_an_end_for_good_says_what_to_do(
     code: int, clue: str, server: DiscordServer, http: HttpClient, tmp_path: Path
 ) -> None:
     server.closes_with = code
-    channel = channel_at(server, http, tmp_path)
+    channel = channel_at(server, http, tmp_path, DiscordSettings(groups="all"))
     with pytest.raises(ChannelRefused, match=clue):
         await channel.listen(Listener().deliver)
 

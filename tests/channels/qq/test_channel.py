@@ -295,7 +295,7 @@ async def test_a_refusal_is_of_the_message_alone_and_costs_no_number(world: Worl
     assert [one["msg_seq"] for one in world.server.messages] == [1]
 
 
-CALLS = "@everyone <@!123> <@A1B2> <qqbot-at-everyone /> <qqbot-at-user id=\"7\" /> a < b && c > d"
+CALLS = '@everyone <@!123> <@A1B2> <qqbot-at-everyone /> <qqbot-at-user id="7" /> a < b && c > d'
 
 
 async def test_nobody_is_called_by_what_a_model_writes(world: World) -> None:

@@ -21,6 +21,8 @@ async def _ask(talk: dict[str, Any]) -> dict[str, Any]:
     DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(talk["gateway"])
     intents = discord.Intents.none()
     intents.guilds = intents.guild_messages = intents.dm_messages = True
+    # The fake's application has it switched on
+    intents.message_content = True
     client = _Client(talk, intents)
     async with client:
         await client.start(talk["token"])
