@@ -3,10 +3,13 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import TypeVar
 
 from msgspec import Struct
 
 from agent.channels.base import Answer, Question, YesBy
+from agent.errors import ChannelUnavailable
 from agent.messages import Address, Inbound, Outbound
 from agent.text.plain_words import plain_answer
 from agent.text.printable import spelled_out, spelled_text
@@ -17,6 +20,8 @@ MAX_ALWAYS_CHARS = 400
 MAX_WORDS_CHARS = 2000
 # Platforms round the time of a message to seconds
 ROUNDING_S = 2.0
+# Of the two minutes that a person has: a platform that wants more is asked no more
+MOST_WAITED_S = 30.0
 _PLAIN = "`yes` or `no` alone counts while I ask nothing else here."
 _ANSWER = re.compile(r"\s*(yes|no|always)\s+([a-z0-9]{4,12})\s*[.!]?\s*", re.IGNORECASE)
 
@@ -134,6 +139,27 @@ def _is_same(asked: Address, answering: Address) -> bool:
 
 
 Send = Callable[[Outbound], Awaitable[None]]
+_Put = TypeVar("_Put")
+
+
+async def put(send: Callable[[], Awaitable[_Put]]) -> _Put:
+    """Put a part of a question, once more where the platform wants to be left alone first.
+
+    Nobody else tries it again: without it the person would not be asked.
+
+    Raises:
+        ChannelError: it could not be put, or not in time.
+    """
+    loop = asyncio.get_running_loop()
+    until_s = loop.time() + MOST_WAITED_S
+    while True:
+        try:
+            return await send()
+        except ChannelUnavailable as err:
+            wait_s = err.retry_after_s
+            if wait_s is None or loop.time() + wait_s > until_s:
+                raise
+        await asyncio.sleep(wait_s)
 
 
 async def ask(questions: OpenApprovals, address: Address, question: Question, send: Send) -> Answer:
@@ -153,7 +179,7 @@ async def ask(questions: OpenApprovals, address: Address, question: Question, se
     try:
         # Its first step opens it
         await asyncio.sleep(0)
-        await send(message)
+        await put(partial(send, message))
         questions.shown(question)
         return await waiting
     finally:

@@ -3,8 +3,9 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from agent.channels.approvals import OpenApprovals, question_text
+from agent.channels.approvals import MOST_WAITED_S, OpenApprovals, put, question_text
 from agent.channels.base import QUESTION_ID_CHARS, Answer, Question, new_question_id
+from agent.errors import ChannelUnavailable
 from tests.fakes.channel import message
 
 ASKED = message("switch the pump on")
@@ -137,3 +138,29 @@ def test_ids_are_short_plain_and_hardly_ever_the_same() -> None:
     ids = {new_question_id() for _ in range(200)}
     assert len(ids) > 195
     assert all(len(one) == QUESTION_ID_CHARS and one.isalnum() for one in ids)
+
+
+@pytest.mark.parametrize("wait_s", [None, MOST_WAITED_S + 1])
+async def test_a_question_is_not_put_again_where_nobody_says_when_or_it_is_too_late(
+    wait_s: float | None,
+) -> None:
+    refusal = ChannelUnavailable("not now", retry_after_s=wait_s)
+
+    async def send() -> None:
+        raise refusal
+
+    with pytest.raises(ChannelUnavailable) as caught:
+        await put(send)
+    assert caught.value is refusal
+
+
+async def test_a_question_that_is_never_taken_is_given_up() -> None:
+    tries: list[int] = []
+
+    async def send() -> None:
+        tries.append(1)
+        raise ChannelUnavailable("not now", retry_after_s=0.001 if len(tries) < 3 else 60.0)
+
+    with pytest.raises(ChannelUnavailable):
+        await put(send)
+    assert len(tries) == 3

@@ -301,6 +301,14 @@ async def a_question_is_answered_by_whom_it_was_for(platform: Platform) -> None:
         assert [one.text for one in listener.heard] == ["lamp on"]
 
 
+async def a_question_waits_where_the_platform_wants_a_moment(platform: Platform) -> None:
+    if reason := platform.cannot.get("a_wish_to_be_left_alone_is_handed_on"):
+        pytest.skip(reason)
+    async with _asked(platform, busy_s=1) as (_listener, asking, question):
+        await platform.answer_question(question, Answer.YES)
+        assert await asking is Answer.YES
+
+
 async def a_plain_word_answers_the_only_question(platform: Platform) -> None:
     async with _asked(platform) as (listener, asking, question):
         if platform.channel.name == "email":
@@ -344,21 +352,34 @@ CHECKS = (
     a_draft_never_costs_the_answer,
     a_draft_that_a_restart_left_becomes_the_answer,
     a_question_is_answered_by_whom_it_was_for,
+    a_question_waits_where_the_platform_wants_a_moment,
     a_plain_word_answers_the_only_question,
     a_word_beneath_a_file_answers_no_question,
 )
 
 
 @contextlib.asynccontextmanager
-async def _asked(platform: Platform) -> AsyncIterator[tuple[Listener, asyncio.Future, Question]]:
-    """A question that is shown to who wrote "lamp on"."""
+async def _asked(
+    platform: Platform, busy_s: float = 0
+) -> AsyncIterator[tuple[Listener, asyncio.Future, Question]]:
+    """A question that is shown to who wrote "lamp on".
+
+    Args:
+        busy_s: how long the platform asks to be left alone first.
+    """
     told = {"yes_by": YesBy.WORD, "takes_word": lambda _: True}
     question = Question("board_gpio_write", '{"pin":"led"}', "it moves something", **told)
     async with listening(platform.channel) as listener:
         await platform.write("lamp on")
         [heard] = await listener.first()
+        if busy_s:
+            platform.break_next_send(retry_after_s=busy_s)
         asking = asyncio.ensure_future(platform.channel.ask(heard.address, question))
-        await wait_until(lambda: question.arguments_json in "".join(platform.shown(heard)))
+
+        def is_put() -> bool:
+            return asking.done() or question.arguments_json in "".join(platform.shown(heard))
+
+        await wait_until(is_put)
         yield listener, asking, question
 
 

@@ -1,10 +1,11 @@
 """Approval buttons as Discord components."""
 
 import logging
+from functools import partial
 
 from agent.channels import approval_buttons
 from agent.channels.approval_buttons import ApprovalButtons
-from agent.channels.approvals import OpenApprovals
+from agent.channels.approvals import OpenApprovals, put
 from agent.channels.base import Answer, Question
 from agent.channels.discord.client import DiscordApi
 from agent.channels.discord.events import DiscordInteraction
@@ -68,8 +69,10 @@ class DiscordApprovals(ApprovalButtons):
         path = messages_in(address.target, address.thread)
         *before, last = pieces(question)
         for text in before:
-            await self._api.call("POST", path, literal(text))
-        shown = await self._api.call("POST", path, literal(last) | {"components": rows(question)})
+            # A long one is more than the platform takes at once
+            await put(partial(self._api.call, "POST", path, literal(text)))
+        whole = literal(last) | {"components": rows(question)}
+        shown = await put(partial(self._api.call, "POST", path, whole))
         number = shown.get("id") if isinstance(shown, dict) else None
         return number if isinstance(number, str) and number.isdigit() else ""
 

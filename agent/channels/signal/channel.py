@@ -3,8 +3,9 @@
 import asyncio
 import logging
 from collections.abc import Iterator, Mapping
+from functools import partial
 
-from agent.channels.approvals import OpenApprovals, question_text
+from agent.channels.approvals import OpenApprovals, put, question_text
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
 from agent.channels.context import ChannelContext
 from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
@@ -201,7 +202,7 @@ class SignalApprovals:
             await asyncio.sleep(0)
             place = parameters_of(address.target)
             for text in told:
-                await self._daemon.call("send", {**place, "message": text})
+                await put(partial(self._daemon.call, "send", {**place, "message": text}))
             self._questions.shown(question)
             return await waiting
         finally:

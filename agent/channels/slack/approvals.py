@@ -1,10 +1,11 @@
 """Approval buttons as Slack blocks."""
 
 import logging
+from functools import partial
 
 from agent.channels import approval_buttons
 from agent.channels.approval_buttons import ApprovalButtons
-from agent.channels.approvals import OpenApprovals
+from agent.channels.approvals import OpenApprovals, put
 from agent.channels.base import Answer, Question
 from agent.channels.slack.client import SlackApi
 from agent.channels.slack.events import SlackInteraction
@@ -55,7 +56,8 @@ class SlackApprovals(ApprovalButtons):
 
     async def _put(self, address: Address, question: Question) -> str:
         body = _message(address, question, [*sections(question), row(question)])
-        shown = await self._api.call("chat.postMessage", body | in_thread(address.thread))
+        whole = body | in_thread(address.thread)
+        shown = await put(partial(self._api.call, "chat.postMessage", whole))
         ts = shown.get("ts")
         return ts if isinstance(ts, str) and is_ts(ts) else ""
 

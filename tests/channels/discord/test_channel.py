@@ -184,6 +184,18 @@ async def test_where_no_signs_are_allowed_none_are_tried_again(bot: Bot) -> None
     assert len(bot.server.called("PUT", "/reactions/")) == 1
 
 
+async def test_a_long_question_comes_whole_where_little_is_taken_at_once(bot: Bot) -> None:
+    heard = await bot.hear()
+    # Each message is the last that is taken for a while
+    bot.server.allowance = (0, 0.05)
+    question = Question("shell", '{"x":"' + "y" * 3000 + '"}', "it runs something")
+    asking = asyncio.ensure_future(bot.channel.ask(heard.address, question))
+    await wait_until(lambda: asking.done() or (bot.mine() and bot.mine()[-1]["components"]))
+    assert len(bot.mine()) == 4
+    bot.world.press(bot.mine()[-1], "Yes")
+    assert await asking is Answer.YES
+
+
 async def test_only_whoever_was_asked_can_press(bot: Bot) -> None:
     heard = await bot.hear(f"{CALLED} lamp on", ROOM)
     asking = asyncio.ensure_future(bot.channel.ask(heard.address, QUESTION))
