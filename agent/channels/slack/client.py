@@ -54,8 +54,9 @@ _REASONS = {
     "msg_too_long": "the message is too long",
     "restricted_action": "the workspace lets only some people write there",
 }
-# Without these nothing can be heard or said
-_VITAL = frozenset({"apps.connections.open", "auth.test", "chat.postMessage"})
+# Without these nothing can be heard, whatever the reason is, or said
+_LISTENING = frozenset({"apps.connections.open", "auth.test"})
+_VITAL = frozenset({*_LISTENING, "chat.postMessage"})
 
 
 class SlackRefused(MessageRefused):
@@ -201,6 +202,11 @@ def _error(method: str, told: Mapping[str, Any]) -> ChannelError:
         )
     if code == "missing_scope" and method in _VITAL:
         return ChannelRefused(f"Slack refuses {method}: {_scope(needed)}")
+    if method in _LISTENING:
+        return ChannelRefused(
+            f"Slack refuses {method} ({code or 'without a reason'}): look at the app at "
+            "https://api.slack.com/apps, and whether its workspace still lets it in"
+        )
     return SlackRefused(method, code, needed)
 
 

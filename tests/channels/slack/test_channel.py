@@ -121,3 +121,16 @@ async def test_a_token_that_is_not_taken_is_named_with_the_way_to_another(tmp_pa
         with pytest.raises(ChannelUnavailable, match="server error"):
             await platform("slack").identify(wanted(server.url), reach(tmp_path, http))
     await http.aclose()
+
+
+@pytest.mark.parametrize("method", ["auth.test", "apps.connections.open"])
+@pytest.mark.parametrize("code", ["org_login_required", "access_denied", "not_known_here"])
+async def test_an_app_that_may_not_listen_needs_a_person_whatever_the_code(
+    method: str, code: str, tmp_path: Path
+) -> None:
+    http = HttpClient()
+    async with slack_server.running() as server:
+        server.faults.append(Fault(method.replace(".", r"\."), code=code))
+        with pytest.raises(ChannelRefused, match=rf"{code}.*https://api\.slack\.com/apps"):
+            await platform("slack").identify(wanted(server.url), reach(tmp_path, http))
+    await http.aclose()
