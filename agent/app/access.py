@@ -170,7 +170,7 @@ class OwnerAnnouncements(Struct, frozen=True):
         # They have blocked the bot, or their account there is gone
         others = (*self.owner.places, AT_THE_MACHINE)
         if (to := next((place for place in others if place not in asked), None)) is not None:
-            files = message.files if self.delivery.takes_files(to.channel) else ()
+            files = message.files if self.delivery.abilities(to.channel).takes_files else ()
             await self._announce(to, message.text, files, asked)
 
 
@@ -204,7 +204,11 @@ class OpenedAccess(Struct, frozen=True):
         announce = OwnerAnnouncements(self.owner, delivery, tasks)
         if self.recovered is not None:
             self.recovered.reach = self._reach(delivery, tasks)
-        return ReachedOwner(self.owner, self.clock, announce, take, delivery.takes_files)
+
+        def takes_files(channel: str) -> bool:
+            return delivery.abilities(channel).takes_files
+
+        return ReachedOwner(self.owner, self.clock, announce, take, takes_files)
 
     def _reach(self, delivery: Delivery, tasks: asyncio.TaskGroup) -> "OwnerReach":
         from agent.backup.recovery import OwnerReach  # noqa: PLC0415 - after a restore alone

@@ -236,13 +236,9 @@ class Delivery:
         """Return true if its channel is running."""
         return answer.channel in self._channels
 
-    def takes_files(self, channel: str) -> bool:
-        """Return true if files can be sent there."""
-        return channel in self._channels and self._channels[channel].abilities.takes_files
-
-    def group_stop(self, message: Inbound) -> str:
-        """Return what a group is told of a stop there; empty in private."""
-        return self._channels[message.channel].abilities.group_stop if message.is_group else ""
+    def abilities(self, channel: str) -> Abilities:
+        """Return the abilities of a channel; none where there is no such channel."""
+        return self._channels[channel].abilities if channel in self._channels else Abilities()
 
     def attends(self, answer: Outbound) -> bool:
         """Return true if somebody is there to take it now."""

@@ -318,7 +318,8 @@ class CommandRunner:
         match command:
             case ChatCommand.HELP:
                 known = help_text(PersonRole.of(message.provenance))
-                return "\n\n".join(filter(None, (known, self._delivery.group_stop(message))))
+                there = self._delivery.abilities(message.channel).group_stop
+                return f"{known}\n\n{there}" if there and message.is_group else known
             case ChatCommand.NEW | ChatCommand.CLEAR:
                 removed = await self._conversations.forget(conversation)
                 return f"A new conversation. {removed} messages are gone; memories stay."
@@ -338,7 +339,7 @@ class CommandRunner:
         from agent.turn.answer_files import enclosed  # noqa: PLC0415 - for those who ask
 
         message = accepted.message
-        takes = self._delivery.takes_files(message.channel)
+        takes = self._delivery.abilities(message.channel).takes_files
         told = await self._tried(self._desk.plot(message, takes_files=takes))
         workspace = Path(self._conversations.workspace)
         answer = await asyncio.to_thread(enclosed, told, workspace, takes_files=takes)

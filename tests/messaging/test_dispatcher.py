@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from agent.access.commands import HELP_TEXT
-from agent.channels.base import Abilities, Answer
+from agent.channels.base import Answer
 from agent.errors import StorageFull
 from agent.hardware.estop import NOT_THE_OWNER_TEXT
 from agent.messages import Effect, Outbound, Provenance
@@ -107,23 +107,6 @@ async def test_a_message_that_breaks_its_turn_twice_is_parked(tmp_path: Path) ->
         await agent.say("/help", "2")
         assert set(await channel.wait_for(2)) == {PARKED_TEXT, HELP_TEXT}
     assert provider.count == 2
-
-
-class MentionedChannel(FakeChannel):
-    """Hears a stop in a group only where it is mentioned."""
-
-    abilities = Abilities(group_stop="Mention me with `/stop` and `/estop`.")
-
-
-async def test_help_says_in_a_group_how_it_is_stopped_there(tmp_path: Path) -> None:
-    channel = MentionedChannel()
-    async with running(tmp_path, EchoProvider(), channel) as agent:
-        await agent.say("/help")
-        in_group = structs.replace(message("/help", "2"), is_group=True)
-        await agent.dispatcher.deliver(in_group, agent.tasks)
-        private, told = await channel.wait_for(2)
-    assert private == HELP_TEXT
-    assert told == f"{HELP_TEXT}\n\n{channel.abilities.group_stop}"
 
 
 async def test_stop_breaks_off_a_turn_and_the_next_message_is_answered(tmp_path: Path) -> None:

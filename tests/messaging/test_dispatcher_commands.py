@@ -3,11 +3,13 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from agent.access.commands import HELP_TEXT
+from agent.channels.base import Abilities
 from agent.errors import StorageFull
 from agent.messaging import inbox
 from agent.messaging.dispatcher import COMMAND_FAILED_TEXT
 from agent.messaging.worker import STOPPED_TEXT
-from tests.fakes.channel import FakeChannel
+from tests.fakes.channel import FakeChannel, message
 from tests.fakes.dispatching import running
 from tests.fakes.provider import EchoProvider, HeldProvider, StalledProvider
 from tests.waits import stays, wait_until
@@ -67,3 +69,20 @@ async def test_a_turn_that_a_new_conversation_overtook_does_not_begin_it(tmp_pat
             lambda db: db.execute("SELECT count(*) FROM turns").fetchone()
         )
     assert kept == (2,)
+
+
+class MentionedChannel(FakeChannel):
+    """Hears a stop in a group only where it is mentioned."""
+
+    abilities = Abilities(group_stop="Mention me with `/stop` and `/estop`.")
+
+
+async def test_help_says_in_a_group_how_it_is_stopped_there(tmp_path: Path) -> None:
+    channel = MentionedChannel()
+    async with running(tmp_path, EchoProvider(), channel) as agent:
+        await agent.say("/help")
+        in_group = structs.replace(message("/help", "2"), is_group=True)
+        await agent.dispatcher.deliver(in_group, agent.tasks)
+        private, told = await channel.wait_for(2)
+    assert private == HELP_TEXT
+    assert told == f"{HELP_TEXT}\n\n{channel.abilities.group_stop}"

@@ -1,23 +1,15 @@
 import asyncio
-import html
-import re
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from agent.channels.base import Answer, Question
-from agent.channels.qq.channel import QqChannel
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.messages import Attachment, Whose
-from agent.net.http import HttpClient
+from tests.channels.qq.conftest import ME, World, begun
 from tests.contracts.channel import Listener, answer, listening
-from tests.fakes import qq_server
 from tests.fakes.clock import SteppedClock
-from tests.fakes.qq_platform import channel_at
 from tests.fakes.qq_server import (
     ANNA,
     ANNA_IN_GUILD,
@@ -27,33 +19,10 @@ from tests.fakes.qq_server import (
     DM,
     ROOM,
     Fault,
-    QqServer,
 )
 from tests.waits import wait_until
 
 QUESTION = Question("board_gpio_write", '{"pin":"led"}', "it moves something")
-
-
-@dataclass
-class World:
-    server: QqServer
-    http: HttpClient
-    folder: Path
-
-    def channel(self, **more: Any) -> QqChannel:
-        return channel_at(self.server, self.http, self.folder, **more)
-
-
-@pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
-    http = HttpClient()
-    async with qq_server.running() as server:
-        yield World(server, http, tmp_path)
-        await http.aclose()
-
-
-async def begun(world: World) -> None:
-    await wait_until(lambda: world.server.sessions)
 
 
 async def test_each_place_is_answered_where_it_is(world: World) -> None:
@@ -86,44 +55,6 @@ async def test_each_place_is_answered_where_it_is(world: World) -> None:
         f"dms/{DM}",
     ]
     assert [one["msg_id"] for one in world.server.messages] == [one.message_id for one in heard]
-
-
-# As the platform names whoever is called in a group that it tells the bot everything of
-ME = {"id": "42F7", "member_openid": "42F7", "is_you": True, "bot": True, "scope": "single"}
-SOMEBODY = {"id": "2727", "member_openid": "2727", "is_you": False, "scope": "single"}
-
-
-async def test_a_group_that_is_told_whole_is_heard_where_it_calls_the_bot(world: World) -> None:
-    channel = world.channel()
-    async with listening(channel) as listener:
-        await begun(world)
-        world.server.write_in_open_room("nobody is called", mentions=None)
-        world.server.write_in_open_room("<@2727> somebody else is", mentions=[SOMEBODY])
-        world.server.write_in_open_room(" the mark is left out", mentions=[ME])
-        world.server.write_in_open_room("<@42F7> the mark is there", mentions=[ME])
-        world.server.write_in_open_room("<@2727> ask <@42F7>", mentions=[SOMEBODY, ME])
-        heard = await listener.first(3)
-        await channel.send(answer(heard[0], "Here."))
-    assert [one.text for one in heard] == [
-        "the mark is left out",
-        "the mark is there",
-        "<@2727> ask <@42F7>",
-    ]
-    assert {(one.sender, one.reply_target, one.is_group) for one in heard} == {
-        (ANNA_IN_ROOM, f"group:{ROOM}", True)
-    }
-    assert [one["place"] for one in world.server.messages] == [f"groups/{ROOM}"]
-
-
-async def test_a_stop_needs_no_name_where_a_group_is_told_whole(world: World) -> None:
-    async with listening(world.channel()) as listener:
-        await begun(world)
-        world.server.write_in_open_room("/stop now", mentions=[])
-        world.server.write_in_open_room("<@2727> /stop", mentions=[SOMEBODY])
-        world.server.write_in_open_room("/stop")
-        world.server.write_in_open_room(" /estop")
-        heard = await listener.first(2)
-    assert [one.text for one in heard] == ["/stop", "/estop"]
 
 
 async def test_groups_are_not_heard_where_nobody_wants_them(world: World) -> None:
@@ -293,27 +224,6 @@ async def test_a_refusal_is_of_the_message_alone_and_costs_no_number(world: Worl
             await channel.send(answer(heard, "One.", 1))
         await channel.send(answer(heard, "Two.", 2))
     assert [one["msg_seq"] for one in world.server.messages] == [1]
-
-
-CALLS = '@everyone <@!123> <@A1B2> <qqbot-at-everyone /> <qqbot-at-user id="7" /> a < b && c > d'
-
-
-async def test_nobody_is_called_by_what_a_model_writes(world: World) -> None:
-    channel = world.channel()
-    async with listening(channel) as listener:
-        await begun(world)
-        world.server.write_in_room("in a group")
-        world.server.write_in_guild("in a guild")
-        for one in await listener.first(2):
-            await channel.send(answer(one, CALLS))
-    in_group, in_guild = [one["content"] for one in world.server.messages]
-    # A group shows every sign as it is, so that an escaped one would be seen
-    assert in_group.replace("\u200b", "") == CALLS
-    assert not re.search(r"<@|<qqbot|@everyone", in_group)
-    # What a guild is told, it takes back as it shows it
-    assert html.unescape(in_guild).replace("\u200b", "") == CALLS
-    assert "<" not in in_guild
-    assert "@everyone" not in in_guild
 
 
 async def test_what_waits_to_be_looked_at_by_the_platform_is_sent(world: World) -> None:
