@@ -9,10 +9,12 @@ import re
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from msgspec.structs import replace
 
+from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Answer, Channel, Mark, Question, YesBy
 from agent.errors import ChannelUnavailable, StorageFull
 from agent.messages import Attachment, Inbound, Outbound, Provenance
@@ -374,12 +376,17 @@ async def _asked(
         [heard] = await listener.first()
         if busy_s:
             platform.break_next_send(retry_after_s=busy_s)
-        asking = asyncio.ensure_future(platform.channel.ask(heard.address, question))
+        with patch.object(
+            OpenApprovals, "shown", autospec=True, side_effect=OpenApprovals.shown
+        ) as noted:
+            asking = asyncio.ensure_future(platform.channel.ask(heard.address, question))
 
-        def is_put() -> bool:
-            return asking.done() or question.arguments_json in "".join(platform.shown(heard))
+            def is_put() -> bool:
+                # Who answers before its last part has come answers what they have not read
+                whole = question.arguments_json in "".join(platform.shown(heard)) and noted.called
+                return asking.done() or whole
 
-        await wait_until(is_put)
+            await wait_until(is_put)
         yield listener, asking, question
 
 
