@@ -166,11 +166,12 @@ class Brain:
         if self._path == IN_RAM:
             return
         try:
-            if not await self.look(partial(facts.get, name=facts.UNERASED)):
+            noted = await self.look(partial(facts.get, name=facts.UNERASED))
+            if not noted:
                 return
             from agent.memory import erasure  # noqa: PLC0415 - for those who forget
 
-            if not await erasure.erase(self, self._path.parent):
+            if not await erasure.erase(self, self._path.parent, noted):
                 _log.warning("memory: log of changes in use: forgotten words are erased later")
         except (MemoryUnavailable, StorageFull, OSError) as err:
             _log.warning("memory: forgotten words are erased later (error=%s)", err)

@@ -5,6 +5,7 @@ merged, in the log until that is cut off, and in the snapshots until those are w
 """
 
 import asyncio
+import secrets
 import sqlite3
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -35,15 +36,19 @@ class ErasableStore(Protocol):
 
 def note(db: sqlite3.Connection, entries: Sequence[MemoryEntry]) -> None:
     """Note that these leave something to erase, and take them out of the log of what was hidden."""
-    facts.put(db, facts.UNERASED, "yes")
+    # Another mark each time: an erasure that is under way finds that there is more to do
+    facts.put(db, facts.UNERASED, secrets.token_hex(8))
     db.executemany(
         "DELETE FROM memory_log WHERE owner = ?1 AND (key = ?2 OR other_key = ?2)",
         [(entry.scope.owner, entry.key) for entry in entries],
     )
 
 
-async def erase(store: ErasableStore, folder: Path) -> bool:
+async def erase(store: ErasableStore, folder: Path, noted: str) -> bool:
     """Erase what forgotten memories have left; return false if the log is still in use.
+
+    Args:
+        noted: the mark that `note` left and this takes away.
 
     Raises:
         MemoryUnavailable: it is not done, and is noted as before.
@@ -55,8 +60,14 @@ async def erase(store: ErasableStore, folder: Path) -> bool:
     for one in await asyncio.to_thread(_without_the_dead, folder):
         await store.run(partial(_know, one=one))
     if is_done := await store.fold():
-        await store.run(lambda db: facts.put(db, facts.UNERASED, ""))
+        await store.run(partial(_settle, noted=noted))
     return is_done
+
+
+def _settle(db: sqlite3.Connection, noted: str) -> None:
+    """Take the note away, unless something was forgotten since it was read."""
+    if facts.get(db, facts.UNERASED) == noted:
+        facts.put(db, facts.UNERASED, "")
 
 
 def _merge(db: sqlite3.Connection) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from agent.embeddings.none import NoEmbedder
 from agent.memory import brain
 from agent.memory.base import CONVERSATION, Scope, StoreLimits
+from agent.memory.brain import Brain
 from agent.memory.generations import Generations
 from agent.memory.sqlite import SqliteMemory
 from agent.memory.transfer import take_snapshot
@@ -72,6 +73,26 @@ async def test_a_running_agent_erases_soon(
     await memory.forget(key, ME)
     await wait_until(lambda: not holding(tmp_path))
     assert await memory.count() == 80
+
+
+async def test_what_is_forgotten_meanwhile_is_erased_too(
+    memory: SqliteMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = await told_among_others(memory)
+    other = await tell(memory, "the jar has plums")
+    fold = Brain.fold
+
+    async def forget_after(store: Brain) -> bool:
+        is_folded = await fold(store)
+        await memory.forget(key, ME)
+        return is_folded
+
+    await memory.forget(other, ME)
+    with monkeypatch.context() as during:
+        during.setattr(Brain, "fold", forget_after)
+        await memory._brain.erase()  # noqa: SLF001
+    await memory.aclose()
+    assert holding(tmp_path) == []
 
 
 async def test_neither_do_the_snapshots_before_the_newest(
