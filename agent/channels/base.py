@@ -181,6 +181,9 @@ class Channel(ABC):
     async def draft(self, inbound: Inbound, text_so_far: str) -> None:
         """Show an answer that is still growing; channels that cannot do that ignore it."""
 
+    async def break_off(self, inbound: Inbound) -> None:
+        """Mark what was shown of an answer: the message gets none."""
+
     async def ask(self, address: Address, question: Question) -> Answer:
         """Ask for approval of one tool call; a channel that cannot ask returns `NONE`."""
         return Answer.NONE

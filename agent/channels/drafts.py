@@ -26,6 +26,8 @@ FIRST_S = 0.3
 MAX_DRAFTS = 64
 # At the end: a message that the platform has by then is one that the next run knows of
 LET_GO_S = 3.0
+# Ahead of what a draft says: a message has room for its beginning
+BROKEN_OFF = "(Broken off: this is no answer.)"
 # In the folder of the channel
 KEPT_NAME = "begun.json"
 
@@ -105,15 +107,9 @@ class Drafts(ABC):
             ChannelError: one may, and cannot be had now.
         """
         key = _answered_by(message)
-        draft = self._drafts.get(key)
-        if draft is not None:
-            draft.is_over = True
-            if draft.task is not None and not draft.task.done():
-                if not draft.is_calling:
-                    draft.task.cancel()
-                await asyncio.wait([draft.task])
-            if draft.message_id:
-                return draft.message_id
+        draft = await self._stopped(key)
+        if draft is not None and draft.message_id:
+            return draft.message_id
         left = await self._begun.left(key)
         return await self._named(message) if left == "" else left or ""
 
@@ -122,6 +118,19 @@ class Drafts(ABC):
         key = _answered_by(message)
         self._drafts.pop(key, None)
         self._begun.settle(key)
+
+    async def break_off(self, inbound: Inbound) -> None:
+        """Mark the draft as no answer, if there is one; it may become one after a restart."""
+        draft = await self._stopped(_key(inbound)) or AnswerDraft(inbound, 0.0)
+        self._drafts.pop(_key(inbound), None)
+        draft.message_id = draft.message_id or await self._begun.left(_key(inbound)) or ""
+        if not draft.message_id:
+            return
+        await self._clock.sleep(self._silence_s(draft))
+        try:
+            await self._put(draft, "\n\n".join(filter(None, (BROKEN_OFF, draft.shown))))
+        except ChannelError as err:
+            _log.info("channels: draft not marked as broken off (reason=%s)", err)
 
     async def aclose(self) -> None:
         drafts = list(self._drafts.values())
@@ -136,6 +145,17 @@ class Drafts(ABC):
             if late:
                 await asyncio.wait(late)
         self._drafts.clear()
+
+    async def _stopped(self, key: Key) -> AnswerDraft | None:
+        """Return the draft, of which nothing more is shown."""
+        draft = self._drafts.get(key)
+        if draft is not None:
+            draft.is_over = True
+            if draft.task is not None and not draft.task.done():
+                if not draft.is_calling:
+                    draft.task.cancel()
+                await asyncio.wait([draft.task])
+        return draft
 
     def _forget_oldest(self) -> None:
         draft = self._drafts.pop(next(iter(self._drafts)))

@@ -6,16 +6,18 @@ Whoever wrote "turn the pump on" an hour ago may not want it any more; they say 
 import asyncio
 import sqlite3
 import time
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from agent.channels.base import Channel
 from agent.errors import StorageFull
 from agent.messages import NOT_KEPT, Attachment, ChatMessage, Inbound, Outbound
 from agent.messaging import inbox, outbox
 from agent.messaging.delivery import Delivery
 from agent.messaging.inbox import Accepted
 from agent.messaging.journal import InboxState
-from agent.messaging.worker import unrecorded
+from agent.messaging.worker import tried, unrecorded
 from agent.passage import outside
 from agent.storage.worker import DatabaseWorker
 from agent.system.clock import Clock
@@ -39,9 +41,12 @@ _Place = tuple[str, str, str | None]
 class Backlog:
     """Gathers old messages by the place that they came from."""
 
-    def __init__(self, journal: DatabaseWorker, delivery: Delivery) -> None:
+    def __init__(
+        self, journal: DatabaseWorker, delivery: Delivery, channels: Mapping[str, Channel]
+    ) -> None:
         self._journal = journal
         self._delivery = delivery
+        self._channels = channels
         self._gathered: dict[_Place, list[Accepted]] = {}
 
     def is_old(self, message: Inbound) -> bool:
@@ -77,6 +82,10 @@ class Backlog:
             # Nothing is closed: if this does not arrive, the next start tells of those that it has
             answer = unrecorded(told, text)
         await self._delivery.answer(told, answer, InboxState.STALE)
+        for message in (one.message for one in gathered):
+            # Of the last it becomes the report; of the others half an answer may be left
+            if message.message_id != told.message.message_id:
+                await tried(self._channels[message.channel].break_off(message))
 
 
 def backlog_report(gathered: list[Accepted]) -> str:

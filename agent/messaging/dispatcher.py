@@ -66,7 +66,7 @@ class Dispatcher:
         )
         self._queues = MessageQueues(len(channels), worker, interrupts=conversations.interrupts)
         self._unkept: deque[tuple[str, str]] = deque(maxlen=MAX_UNKEPT)
-        self._backlog = Backlog(journal, delivery)
+        self._backlog = Backlog(journal, delivery, channels)
         # Open, and not answered by this agent: whoever waits for answers does not wait for these
         self._left: frozenset[int] = frozenset()
         # Called at once if the stop is already engaged, as after a restart

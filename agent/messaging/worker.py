@@ -76,7 +76,7 @@ class ProgressMarks(Struct, eq=False):
         if self._at_work is not None:
             await asyncio.wait([self._at_work], timeout=SHOW_TIMEOUT_S)
         if self.has_marks and (self._is_marked or mark is not Mark.DONE):
-            await _try(self.channel.mark(self.message, mark))
+            await tried(self.channel.mark(self.message, mark))
 
     @property
     def _typing_every_s(self) -> float | None:
@@ -86,10 +86,10 @@ class ProgressMarks(Struct, eq=False):
         await self._pause(SHOW_AFTER_S)
         if self.has_marks and not self._is_over:
             self._is_marked = True
-            await _try(self.channel.mark(self.message, Mark.SEEN))
+            await tried(self.channel.mark(self.message, Mark.SEEN))
         every_s = self._typing_every_s
         while every_s is not None and not self._is_over:
-            await _try(self.channel.typing(self.message))
+            await tried(self.channel.typing(self.message))
             await self._pause(every_s)
 
     async def _pause(self, duration_s: float) -> None:
@@ -99,7 +99,8 @@ class ProgressMarks(Struct, eq=False):
             self._pauses = False
 
 
-async def _try(shown: Awaitable[None]) -> None:
+async def tried(shown: Awaitable[None]) -> None:
+    """Do something optional of a channel, or leave it."""
     try:
         async with asyncio.timeout(SHOW_TIMEOUT_S):
             await shown
@@ -203,6 +204,9 @@ class MessageWorker:
             await self._delivery.answer(queued.accepted, told, InboxState.FAILED)
             await showing.end(Mark.FAILED)
             return
+        if answer is None and not message.strand:
+            # Half an answer would stand there as if it were one
+            tasks.create_task(tried(self._channels[message.channel].break_off(message)))
         if not queued.is_rest:
             # The next turn does not wait for a platform that is slow, nor does a stop reach this
             tasks.create_task(self._deliver(queued.accepted, answer, showing))

@@ -1,12 +1,12 @@
 import asyncio
 from pathlib import Path
 
-from agent.channels.drafts import MAX_DRAFTS, AnswerDraft, Drafts
+from agent.channels.drafts import BROKEN_OFF, MAX_DRAFTS, AnswerDraft, Drafts
 from agent.errors import ChannelUnavailable
 from agent.messages import Inbound, Outbound, Provenance
 from agent.system.clock import Clock, SystemClock
 from tests.fakes.clock import SteppedClock
-from tests.waits import wait_until
+from tests.waits import stays, wait_until
 
 
 class Shown(Drafts):
@@ -27,6 +27,13 @@ class Shown(Drafts):
             raise ChannelUnavailable("cut")
         draft.message_id = draft.message_id or f"shown {len(self.texts)}"
         self.texts.append((draft.message_id, text))
+
+
+class Cut(Shown):
+    """A chat that cannot be reached."""
+
+    async def _put(self, draft: AnswerDraft, text: str) -> None:
+        raise ChannelUnavailable("cut")
 
 
 class Named(Shown):
@@ -143,3 +150,32 @@ async def test_an_answer_that_is_whole_at_once_was_never_a_draft(tmp_path: Path)
     assert await drafts.end(answer("1")) == ""
     assert drafts.texts == []
     await drafts.aclose()
+
+
+async def test_a_draft_that_is_broken_off_says_so_ahead_of_what_it_says(tmp_path: Path) -> None:
+    drafts = Shown(tmp_path, SteppedClock())
+    drafts.show(written("1"), "It is")
+    await until_shown(drafts, 1)
+    # The time of the next one has not come, and will not
+    drafts.show(written("1"), "It is warm")
+    await drafts.break_off(written("1"))
+    assert drafts.texts[1:] == [("shown 0", f"{BROKEN_OFF}\n\nIt is")]
+
+
+async def test_a_draft_that_nobody_has_seen_is_broken_off_in_silence(tmp_path: Path) -> None:
+    drafts = Shown(tmp_path, SystemClock())
+    drafts.show(written("1"), "It is")
+    await drafts.break_off(written("1"))
+    await drafts.break_off(written("2"))
+    await stays(lambda: drafts.texts == [], 0.05)
+
+
+async def test_a_platform_that_is_away_ends_nothing_that_is_broken_off(tmp_path: Path) -> None:
+    first = Shown(tmp_path, SteppedClock())
+    first.show(written("1"), "It is")
+    await until_shown(first, 1)
+    await first.end(answer("1"))
+    first.texts.clear()
+    cut = Cut(tmp_path, SteppedClock())
+    await cut.break_off(written("1"))
+    assert cut.texts == []

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Answer, Channel, Mark, Question, YesBy
+from agent.channels.drafts import BROKEN_OFF
 from agent.errors import ChannelUnavailable, StorageFull
 from agent.messages import Attachment, Inbound, Outbound, Provenance
 from tests.contracts.platform import Platform
@@ -296,6 +297,36 @@ async def a_draft_that_a_restart_left_becomes_the_answer(platform: Platform) -> 
         await stand(platform, heard, "It is warm.", "More.")
 
 
+async def a_draft_of_no_answer_is_marked_as_such(platform: Platform) -> None:
+    """Left as it is, half an answer looks like one."""
+    if not platform.channel.abilities.shows_drafts:
+        pytest.skip(f"{platform.channel.name} shows no drafts")
+    async with listening(platform.channel) as listener:
+        await platform.write("hello", is_group=True)
+        [heard] = await listener.first()
+        await platform.channel.draft(heard, "It is")
+        await stand(platform, heard, "It is")
+        await platform.channel.break_off(heard)
+        [shown] = await _one_shown(platform, heard)
+        assert shown.startswith(BROKEN_OFF)
+        assert shown.endswith("It is")
+    # The next run knows no words of it
+    again = platform.restarted()
+    async with listening(again) as listener:
+        await _there(platform, listener)
+        await again.break_off(heard)
+        await again.break_off(replace(heard, message_id="another"))
+        await wait_until(lambda: platform.shown(heard) == [BROKEN_OFF])
+        # Where it is answered after all, as after a cut, the mark goes
+        await again.send(answer(heard, "It is warm."))
+        await stand(platform, heard, "It is warm.")
+
+
+async def _one_shown(platform: Platform, heard: Inbound) -> list[str]:
+    await wait_until(lambda: platform.shown(heard)[:1] != ["It is"])
+    return platform.shown(heard)
+
+
 async def a_question_is_answered_by_whom_it_was_for(platform: Platform) -> None:
     async with _asked(platform) as (listener, asking, question):
         await platform.answer_question(question, Answer.YES)
@@ -353,6 +384,7 @@ CHECKS = (
     typing_and_marks_are_shown,
     a_draft_never_costs_the_answer,
     a_draft_that_a_restart_left_becomes_the_answer,
+    a_draft_of_no_answer_is_marked_as_such,
     a_question_is_answered_by_whom_it_was_for,
     a_question_waits_where_the_platform_wants_a_moment,
     a_plain_word_answers_the_only_question,

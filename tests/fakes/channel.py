@@ -21,6 +21,7 @@ class FakeChannel(Channel):
     def __init__(self, answer: Answer = Answer.NONE) -> None:
         self.sent: list[Outbound] = []
         self.drafts: list[str] = []
+        self.broken_off: list[str] = []
         self.questions: list[Question] = []
         self.arrived = asyncio.Event()
         self._answer = answer
@@ -34,6 +35,9 @@ class FakeChannel(Channel):
 
     async def draft(self, inbound: Inbound, text_so_far: str) -> None:
         self.drafts.append(text_so_far)
+
+    async def break_off(self, inbound: Inbound) -> None:
+        self.broken_off.append(inbound.message_id)
 
     async def ask(self, address: Address, question: Question) -> Answer:
         self.questions.append(question)

@@ -39,6 +39,7 @@ class XmppPlatform:
             "trouble_is_no_refusal_and_the_next_try_succeeds": "fails with its connection only",
             "a_wish_to_be_left_alone_is_handed_on": "never says when to come again",
             "a_draft_that_a_restart_left_becomes_the_answer": "shows none in rooms",
+            "a_draft_of_no_answer_is_marked_as_such": "shows none in rooms",
         }
     )
 

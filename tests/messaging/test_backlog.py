@@ -14,6 +14,7 @@ from agent.messaging.inbox import Accepted
 from tests.fakes.channel import FakeChannel, message
 from tests.fakes.dispatching import running, spoken
 from tests.fakes.provider import ScriptedProvider
+from tests.waits import wait_until
 
 NOW_S = 1_800_000_000.0
 PLAN = Attachment("/a/1", "application/pdf", "plan.pdf")
@@ -36,6 +37,8 @@ async def test_what_comes_late_is_told_of_together_and_not_done(tmp_path: Path) 
         assert [f"pump on {number}" in text for number in range(3)] == [True] * 3
         assert provider.requests == []
         assert await agent.journal.transact(inbox.unanswered) == []
+        # The last has the report in the place of an answer that a cut has left
+        await wait_until(lambda: channel.broken_off == ["0", "1"])
         # What is on time is answered, and the model knows what was said
         await agent.say("hi", "9")
         await channel.wait_for(2)

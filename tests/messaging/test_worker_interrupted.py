@@ -70,7 +70,10 @@ async def test_of_three_quick_messages_none_is_lost(tmp_path: Path) -> None:
         await agent.say("two", "2")
         await agent.say("three", "3")
         await wait_until(lambda: provider.asked[-1].endswith("three"))
+        # What stands there of an answer to the first becomes none
+        await wait_until(lambda: channel.broken_off)
     assert provider.asked[-1].split() == ["one", "two", "three"]
+    assert channel.broken_off[0] == "1"
 
 
 async def test_who_lost_access_meanwhile_leaves_no_message_open(tmp_path: Path) -> None:
@@ -84,7 +87,9 @@ async def test_who_lost_access_meanwhile_leaves_no_message_open(tmp_path: Path) 
         worker._desk = replace(worker._desk, stands=lambda _: False)
         await agent.say("two", "2")
         await wait_until(agent.is_idle, 5)
+        await wait_until(lambda: len(channel.broken_off) == 2)
     assert channel.sent == []
+    assert channel.broken_off == ["1", "2"]
 
 
 class Revoking(Switching):

@@ -103,6 +103,9 @@ class MatrixChannel(Channel):
         if text_so_far.strip():
             self._sending.drafts.show(inbound, text_so_far)
 
+    async def break_off(self, inbound: Inbound) -> None:
+        await self._sending.drafts.break_off(inbound)
+
     async def ask(self, address: Address, question: Question) -> Answer:
         return await approvals.ask(self._questions, address, question, self.send)
 

@@ -69,6 +69,9 @@ class MattermostChannel(Channel):
         if text_so_far.strip():
             self._drafts.show(inbound, text_so_far)
 
+    async def break_off(self, inbound: Inbound) -> None:
+        await self._drafts.break_off(inbound)
+
     async def ask(self, address: Address, question: Question) -> Answer:
         async def put(message: Outbound) -> None:
             await self._sending.question(message, question)

@@ -100,6 +100,9 @@ class TelegramChannel(Channel):
         if text_so_far.strip():
             self._drafts.show(inbound, text_so_far)
 
+    async def break_off(self, inbound: Inbound) -> None:
+        await self._drafts.break_off(inbound)
+
     async def ask(self, address: Address, question: Question) -> Answer:
         return await self._asking.ask(address, question)
 

@@ -89,6 +89,9 @@ class XmppChannel(Channel):
         if text_so_far.strip() and not inbound.is_group:
             self._sending.drafts.show(inbound, text_so_far)
 
+    async def break_off(self, inbound: Inbound) -> None:
+        await self._sending.drafts.break_off(inbound)
+
     async def ask(self, address: Address, question: Question) -> Answer:
         return await approvals.ask(self._questions, address, question, self.send)
 
