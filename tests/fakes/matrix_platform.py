@@ -69,6 +69,7 @@ class MatrixPlatform:
         self.group = self.anna.make_room(self.agent.id, self.bert.id, **told)
         self.bert.call("POST", f"/join/{self.group}", {})
         self.knows: Knows = lambda _: True
+        self.moved: list[tuple[str, str, str]] = []
         self.has_extra = True
         self.clock: Clock = SystemClock()
         self._txn = itertools.count(1)
@@ -76,8 +77,14 @@ class MatrixPlatform:
         self.channel = self.restarted()
 
     def restarted(self) -> MatrixChannel:
+        async def moved(*move: str) -> None:
+            self.moved.append(move)
+
         place = ChannelContext(
-            self._folder / "matrix", ReceivedFiles(self._folder / "inbox"), self.knows
+            self._folder / "matrix",
+            ReceivedFiles(self._folder / "inbox"),
+            self.knows,
+            group_moved=moved,
         )
         url = f"http://127.0.0.1:{self._relay.port}"
         api = MatrixApi(url, MatrixFixedToken(Secret(self.agent.token)), self.http)

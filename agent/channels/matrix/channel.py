@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from agent.channels import approvals
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
@@ -84,7 +86,9 @@ class MatrixChannel(Channel):
         self._sending = MatrixSender(api, MatrixRooms(api), position, self._crypt, clock)
         self._questions = OpenApprovals()
         files = IncomingFiles(place.recogniser, self.pulse.beat, FETCH_TIMEOUT_S)
-        ears = MatrixReceiverParts(self._questions, files, place.keeping, place.knows, groups)
+        ears = MatrixReceiverParts(
+            self._questions, files, place.keeping, place.knows, groups, place.group_moved
+        )
         self._listening = MatrixReceiver(api, ears, self._sending, self.pulse, clock)
         # The event of the sign on a message
         self._signs: OrderedDict[str, str] = OrderedDict()
@@ -107,6 +111,10 @@ class MatrixChannel(Channel):
         await self._sending.drafts.break_off(inbound)
 
     async def ask(self, address: Address, question: Question) -> Answer:
+        # Whoever answers does so where they are by now
+        now_at = await self._sending.now_at(address.target)
+        if now_at != address.target:
+            address = replace(address, target=now_at, thread=None)
         return await approvals.ask(self._questions, address, question, self.send)
 
     async def typing(self, inbound: Inbound) -> None:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
+from agent.channels.context import GroupMoved, nothing_follows
 from agent.channels.file_stream import downloaded
 from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.matrix.client import (
@@ -89,6 +90,7 @@ class MatrixReceiverParts(Struct, frozen=True):
 
     Args:
         knows: whose files are fetched, and whose invitations to groups are followed.
+        group_moved: is told of a room that took the place of another.
     """
 
     questions: OpenApprovals
@@ -96,6 +98,7 @@ class MatrixReceiverParts(Struct, frozen=True):
     keeping: ReceivedFiles
     knows: Knows
     groups: Groups
+    group_moved: GroupMoved = nothing_follows
 
 
 class MatrixReceiver:
@@ -216,6 +219,8 @@ class MatrixReceiver:
             events = [one for one in missed if one.event_id not in known] + events
         if any(one.type == "m.room.member" for one in events):
             self._rooms.forget(room)
+        if is_new and (old := await self._rooms.before(room)):
+            await self._moved(old, room)
         for event in events:
             if new_room := replacement(event):
                 await self._replaced(room, event.sender, new_room)
@@ -241,6 +246,11 @@ class MatrixReceiver:
         )
         self._invitations.follow(new_room, sender.partition(":")[2])
         await self._invitations.answer()
+
+    async def _moved(self, old: str, room: str) -> None:
+        """Listen in a room that took the place of another, before what is said there."""
+        if await self._sending.now_at(old) == room:
+            await self._ears.group_moved(NAME, old, room)
 
     async def _is_chat(self, room: str) -> bool:
         """Return true for a chat of two, to which anybody may invite."""

@@ -7,6 +7,8 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from agent.channels.delivery_steps import DeliverySteps, unsendable
 from agent.channels.drafts import AnswerDraft, Drafts
 from agent.channels.file_stream import uploaded
@@ -28,6 +30,7 @@ MAX_FILE_BYTES = 50 * 1024 * 1024
 # Servers take an event in a few seconds of an account, and the answer itself is one
 INTERVAL_S = 3.0
 _PIECE_BYTES = 64 * 1024
+_FORBIDDEN = 403
 _PLAIN = "m.room.message"
 _KINDS = {"image": "m.image", "audio": "m.audio", "video": "m.video"}
 
@@ -60,7 +63,41 @@ class MatrixSender:
         if not self.account:
             # Its name belongs to each event, and listening may not have begun
             await self.introduce()
-        await self._unfinished.go_on(message, self._say, self._give)
+        if not message.in_reply_to:
+            # Made long ago, such as a reminder: its room may have been upgraded since
+            message = await self._moved(message)
+        try:
+            await self._unfinished.go_on(message, self._say, self._give)
+        except MatrixRefused as err:
+            moved = await self._moved(message) if err.status == _FORBIDDEN else message
+            if moved is message:
+                raise
+            await self._unfinished.go_on(moved, self._say, self._give)
+
+    async def now_at(self, room: str) -> str:
+        """Return the room that took its place, if the agent is in it; else the room itself.
+
+        Raises:
+            ChannelError: not now.
+        """
+        if not self.account:
+            await self.introduce()
+        now_at = await self.rooms.now_at(room, self.account)
+        if now_at == room:
+            return room
+        if await self.is_encrypted(room) and not await self.is_encrypted(now_at):
+            _log.warning(
+                "matrix: not followed, the new room is not encrypted (from=%s, to=%s)", room, now_at
+            )
+            return room
+        return now_at
+
+    async def _moved(self, message: Outbound) -> Outbound:
+        now_at = await self.now_at(message.recipient)
+        if now_at == message.recipient:
+            return message
+        # Threads and messages were the old room's
+        return replace(message, recipient=now_at, thread=None, in_reply_to="")
 
     async def introduce(self) -> str:
         """Learn whose login it is, and publish its keys.

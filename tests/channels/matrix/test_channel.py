@@ -8,11 +8,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from agent.channels.base import Answer, Question
 from agent.channels.matrix.client import MatrixApi, MatrixFixedToken
 from agent.channels.matrix.encrypted_events import CANNOT_READ
 from agent.config import Secret
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
-from agent.messages import Outbound
+from agent.messages import Address, Outbound
 from agent.net.http import HttpClient
 from tests.contracts.channel import answer, listening, stand
 from tests.fakes import synapse
@@ -196,6 +197,75 @@ async def test_a_room_that_is_upgraded_is_followed(
         assert (heard.text, heard.reply_target) == ("hello", new)
 
 
+async def test_what_nobody_asked_for_follows_an_upgraded_room(platform: MatrixPlatform) -> None:
+    """Such as a reminder that was made before: nobody reads the old room any more."""
+    told: dict[str, object] = {"preset": "public_chat", "room_version": "10"}
+    old = platform.anna.make_room(platform.agent.id, platform.bert.id, **told)
+    async with listening(platform.restarted()) as listener:
+        await until_joined(platform.anna, old, platform.agent.id)
+        await platform.send(old, {"msgtype": "m.text", "body": f"{platform.agent.id}: hello"})
+        [heard] = await listener.first()
+        new = await _upgrade(platform.anna, old)
+        await until_joined(platform.anna, new, platform.agent.id)
+        newest = await _upgrade(platform.anna, new)
+        await until_joined(platform.anna, newest, platform.agent.id)
+        await wait_until(lambda: len(platform.moved) == 2)
+        assert platform.moved == [("matrix", old, new), ("matrix", new, newest)]
+    channel = platform.restarted()
+    reminder = Outbound(1, "matrix", old, "Water the basil.", "", thread="$of-the-old-room")
+    await channel.send(reminder)
+    # Neither does the server take an answer there, whose turn went on meanwhile
+    await channel.send(answer(heard, "It is warm.", 2))
+    await wait_until(lambda: len(platform.said(newest)) == 2)
+    assert platform.said(newest) == ["Water the basil.", "It is warm."]
+    assert platform.said(old) == platform.said(new) == []
+    await channel.aclose()
+
+
+async def test_a_question_follows_an_upgraded_room(platform: MatrixPlatform) -> None:
+    old = platform.anna.make_room(platform.agent.id, preset="trusted_private_chat", is_direct=True)
+    question = Question("board_gpio_write", '{"pin":"led"}', "it moves something")
+    async with listening(channel := platform.restarted()):
+        await until_joined(platform.anna, old, platform.agent.id)
+        new = await _upgrade(platform.anna, old)
+        await asyncio.to_thread(
+            platform.anna.call, "POST", f"/rooms/{new}/invite", {"user_id": platform.agent.id}
+        )
+        await until_joined(platform.anna, new, platform.agent.id)
+        asking = asyncio.ensure_future(
+            channel.ask(Address("matrix", old, platform.anna.id), question)
+        )
+        await wait_until(lambda: platform.said(new))
+        await platform.send(new, {"msgtype": "m.text", "body": f"yes {question.question_id}"})
+        assert await asking is Answer.YES
+
+
+@pytest.mark.parametrize("lacks", ["predecessor", "member", "encryption"])
+async def test_a_room_that_is_not_the_other_one_gets_nothing_of_it(
+    lacks: str, platform: MatrixPlatform, caplog: pytest.LogCaptureFixture
+) -> None:
+    sealed = [{"type": "m.room.encryption", "content": {"algorithm": "m.megolm.v1.aes-sha2"}}]
+    state = sealed if lacks == "encryption" else []
+    old = platform.anna.make_room(platform.agent.id, is_direct=True, initial_state=state)
+    before = {"room_id": old, "event_id": "$x"}
+    made: dict[str, object] = {} if lacks == "predecessor" else {"predecessor": before}
+    others = () if lacks == "member" else (platform.agent.id,)
+    new = platform.anna.make_room(*others, is_direct=True, creation_content=made)
+    async with listening(channel := platform.restarted()):
+        await until_joined(platform.anna, old, platform.agent.id)
+        if others:
+            await until_joined(platform.anna, new, platform.agent.id)
+        gone = {"body": "moved", "replacement_room": new}
+        path = f"/rooms/{old}/state/m.room.tombstone"
+        await asyncio.to_thread(platform.anna.call, "PUT", path, gone)
+        reminder = Outbound(1, "matrix", old, "Water the basil.", "")
+        await channel.send(reminder)
+        await wait_until(lambda: "m.room.encrypted" in _kinds(platform, old) or platform.said(old))
+    assert platform.said(new) == []
+    assert platform.moved == []
+    assert ("encrypted" in caplog.text) == (lacks == "encryption")
+
+
 async def test_a_message_whose_receipt_was_lost_stands_once(platform: MatrixPlatform) -> None:
     async with listening(platform.channel) as listener:
         await platform.write("hello")
@@ -233,6 +303,10 @@ async def _upgrade(user: MatrixUser, room: str) -> str:
     path, version = f"/rooms/{room}/upgrade", {"new_version": "10"}
     told = await asyncio.to_thread(user.call, "POST", path, version)
     return str(told["replacement_room"])
+
+
+def _kinds(platform: MatrixPlatform, room: str) -> set[str]:
+    return {one["type"] for one in platform.anna.events(room) if one["sender"] == platform.agent.id}
 
 
 def _invitations(platform: MatrixPlatform, room: str) -> list[str]:
