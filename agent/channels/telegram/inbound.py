@@ -5,7 +5,7 @@ for them to send, or is answered to is quoted: it is nobody's order. What a grou
 bot says is not a person's at all.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -92,6 +92,26 @@ def understood(message: TelegramMessage, me: TelegramSelf, now_s: float) -> Inbo
         sent_at_s=float(message.date) if message.date > 0 else None,
         is_forwarded=is_forwarded,
         quoted_of=Whose.ANYBODYS if is_forwarded or card else _whose(message, me),
+    )
+
+
+def together(parts: Sequence[Inbound]) -> Inbound:
+    """Return the parts of an album as one message, with the captions of all."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    is_forwarded = any(one.is_forwarded for one in parts)
+    # All answer the same message, and what was passed on says so once
+    texts = (
+        dict.fromkeys(one.text for one in parts) if is_forwarded else [one.text for one in parts]
+    )
+    quoted = "\n".join(filter(None, dict.fromkeys(one.quoted for one in parts)))
+    return replace(
+        first,
+        text="\n".join(filter(None, texts)),
+        quoted=printable_text(quoted, MAX_QUOTED_CHARS),
+        quoted_of=first.quoted_of if quoted == first.quoted else Whose.ANYBODYS,
+        is_forwarded=is_forwarded,
     )
 
 

@@ -10,7 +10,6 @@ import logging
 import socket
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,6 +39,7 @@ from agent.channels.telegram.inbound import (
     files_of,
     id_of,
     is_for_us,
+    together,
     understood,
 )
 from agent.channels.telegram.mention import TelegramSelf
@@ -56,10 +56,11 @@ def presses(updates: Sequence[TelegramUpdate]) -> Iterator[TelegramCallback]:
 
 
 def messages(updates: Sequence[TelegramUpdate]) -> list[tuple[TelegramMessage, ...]]:
-    """Return the messages; those of an album are one."""
-    found = [update.message for update in updates if update.message is not None]
-    albums = [tuple(group) for _, group in groupby(found, key=_album)]
-    return sorted(albums, key=lambda album: not is_urgent(album[0].text))
+    """Return the messages; those of an album are one, whoever writes between its parts."""
+    albums: dict[tuple[int, str, int], list[TelegramMessage]] = {}
+    for message in (update.message for update in updates if update.message is not None):
+        albums.setdefault(_album(message), []).append(message)
+    return sorted(map(tuple, albums.values()), key=lambda album: not is_urgent(album[0].text))
 
 
 def urgent(updates: Sequence[TelegramUpdate]) -> list[TelegramMessage]:
@@ -76,14 +77,32 @@ def _offered(known: "Commands", words: Mapping[str, str]) -> list[dict[str, str]
     ]
 
 
-def ends_in_album(updates: Sequence[TelegramUpdate]) -> bool:
-    """Return true if more of the last message may still be on its way."""
+def parts_of_album(updates: Sequence[TelegramUpdate]) -> int:
+    """Return how many parts of the last message's album are there; 0 if it is of none."""
     last = updates[-1].message if updates else None
-    return last is not None and bool(last.media_group_id)
+    if last is None or not last.media_group_id:
+        return 0
+    return sum(one.message is not None and _album(one.message) == _album(last) for one in updates)
 
 
-def _album(message: TelegramMessage) -> tuple[int, str]:
-    return message.chat.id, message.media_group_id or str(message.message_id)
+def before_cut_album(updates: tuple[TelegramUpdate, ...]) -> tuple[TelegramUpdate, ...]:
+    """Return the updates without an album at their end that goes on behind them, and what follows.
+
+    All of them where nothing would be left, or something there is urgent.
+    """
+    parts = [at for at, one in enumerate(updates) if one.message and one.message.media_group_id]
+    if not parts or parts[-1] < len(updates) - ALBUM_PARTS:
+        return updates
+    last = updates[parts[-1]].message
+    first = next(
+        at for at in parts if last and (one := updates[at].message) and _album(one) == _album(last)
+    )
+    return updates if first == 0 or urgent(updates[first:]) else updates[:first]
+
+
+def _album(message: TelegramMessage) -> tuple[int, str, int]:
+    group = message.media_group_id
+    return message.chat.id, group, 0 if group else message.message_id
 
 
 _log = logging.getLogger(__name__)
@@ -94,6 +113,8 @@ POLL_S = 30
 POLL_TIMEOUT_S = POLL_S + 10.0
 # The pictures of an album come within it; asking again sooner is slowed down by the platform
 ALBUM_S = 0.7
+# The longest album
+ALBUM_PARTS = 10
 # What the platform gives at once
 MAX_UPDATES = 100
 MAX_COMMANDS = 100
@@ -144,6 +165,8 @@ class TelegramReceiver:
         self._has_offered = False
         # How many are asked for at once: fewer while many long ones wait
         self._at_once = MAX_UPDATES
+        # As many came as were asked for: more may wait
+        self._is_full = False
         # Taken before their turn: buttons, and messages that stop the agent
         self._pressed: deque[str] = deque(maxlen=MAX_AHEAD)
         self._ahead: deque[str] = deque(maxlen=MAX_AHEAD)
@@ -190,10 +213,14 @@ class TelegramReceiver:
 
     async def _round(self, me: TelegramSelf, deliver: Deliver) -> None:
         updates, highest = await self._poll(POLL_S)
-        if ends_in_album(updates):
+        seen = 0
+        while (parts := parts_of_album(updates)) > seen and not urgent(updates):
+            seen = parts
             await self._clock.sleep(ALBUM_S)
             updates, highest = await self._poll(0)
         await self._press(updates)
+        if self._is_full and len(whole := before_cut_album(updates)) < len(updates):
+            updates, highest = whole, updates[len(whole)].update_id - 1
         for album in messages(updates):
             await self._take(album, me, deliver)
         for update in updates:
@@ -206,7 +233,9 @@ class TelegramReceiver:
         asked: dict[str, object] = {"timeout": wait_s, "allowed_updates": ALLOWED_UPDATES}
         if self._position.offset:
             asked["offset"] = self._position.offset
-        read = read_updates(await self._updates(asked))
+        told = await self._updates(asked)
+        self._is_full = isinstance(told, list) and len(told) >= self._at_once
+        read = read_updates(told)
         self._pulse.beat()
         if read[1] is None:
             self._position.confirmed()
@@ -233,9 +262,8 @@ class TelegramReceiver:
         is_ours = any(is_for_us(message, me, self._ears.groups) for message in album)
         if not is_ours or id_of(album[0]) in self._ahead:
             return
-        inbound = understood(album[0], me, self._clock.wall_s())
-        more = [understood(message, me, self._clock.wall_s()).text for message in album[1:]]
-        inbound = replace(inbound, text="\n".join(text for text in (inbound.text, *more) if text))
+        now_s = self._clock.wall_s()
+        inbound = together([understood(message, me, now_s) for message in album])
         sent = [file for message in album for file in files_of(message)]
         if self._ears.questions.answer(inbound, has_files=bool(sent)):
             return
