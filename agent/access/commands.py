@@ -7,7 +7,7 @@ import enum
 import re
 
 from agent.access.roles import PersonRole
-from agent.text.typed import SIGNS, as_typed
+from agent.text.typed import SIGNS, as_typed, is_stop
 
 
 class ChatCommand(enum.Enum):
@@ -115,6 +115,8 @@ def may(command: ChatCommand | str | None, rank: PersonRole) -> bool:
 
 def command_of(text: str) -> ChatCommand | str | None:
     """The command; the text itself when it looks like one and is none; None for a message."""
+    if is_stop(text):
+        return ChatCommand.STOP
     word = " ".join(as_typed(text).split())
     for command in _WITH_ARGUMENT:
         # Names of models have slashes in them

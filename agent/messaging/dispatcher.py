@@ -28,6 +28,7 @@ from agent.messaging.queue import MessageQueues
 from agent.messaging.worker import Desk, MessageWorker, unrecorded
 from agent.storage.worker import DatabaseWorker
 from agent.system.crash_points import crash_point
+from agent.text.typed import begins_with_stop
 
 if TYPE_CHECKING:
     from agent.approvals.questions import Ask
@@ -123,7 +124,8 @@ class Dispatcher:
         if begins:
             self._conversations.expect(message)
         # Claimed before the first await: only one of two quick messages is the answer
-        with self._user_questions.claimed(message.conversation if command is None else "") as asker:
+        is_said = command is None and not begins_with_stop(message.text)
+        with self._user_questions.claimed(message.conversation if is_said else "") as asker:
             accepted = await self._accept(message, begins=begins)
             is_answer = accepted is not None and asker.hear(accepted.message)
         crash_point("inbox.accepted")
@@ -169,6 +171,9 @@ class Dispatcher:
             self._close(accepted)
             self._reminders.tell(accepted.message, tasks)
         elif command is None:
+            if begins_with_stop(accepted.message.text):
+                # Whatever else it wants stopped: that is for its own turn
+                self.stop(accepted.message.conversation)
             if self._queues.add(accepted, tasks) and self._desk.questions.holds(accepted.message):
                 self._reminders.tell_lately(accepted.message, tasks)
         else:

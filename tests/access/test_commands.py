@@ -25,6 +25,11 @@ def test_a_sign_after_a_command_is_none_of_it(text: str) -> None:
     assert command_of(text) is ChatCommand.STOP
 
 
+@pytest.mark.parametrize("text", ["/stop please", "/stop, bitte!", "/stop 马上"])
+def test_a_stop_with_a_word_of_haste_is_a_stop(text: str) -> None:
+    assert command_of(text) is ChatCommand.STOP
+
+
 def test_clearing_is_spelled_exactly() -> None:
     assert command_of("/estop  Clear") is ChatCommand.ESTOP_CLEAR
     assert command_of("/estop clear it") is ChatCommand.ESTOP

@@ -173,6 +173,15 @@ async def test_a_turn_that_was_stopped_waits_for_nothing_more(tmp_path: Path) ->
         assert (await channel.wait_for(3))[-1] == "hello"
 
 
+async def test_a_stop_that_says_more_is_no_answer_to_a_question(tmp_path: Path) -> None:
+    channel, provider = FakeChannel(), ScriptedProvider(ASK, "the pump is off")
+    async with running(tmp_path, provider, channel, tools=[AskUserTool()]) as agent:
+        await agent.say("wake me")
+        await until_asked(agent, channel)
+        await agent.say("/stop the pump", "2")
+        assert set((await channel.wait_for(3))[1:]) == {STOPPED_TEXT, "the pump is off"}
+
+
 async def test_the_same_message_twice_is_one_answer(tmp_path: Path) -> None:
     channel = FakeChannel()
     provider = ScriptedProvider(ASK, ASK, "noted")

@@ -7,6 +7,7 @@ import re
 
 from agent.channels.email.quotes import own_lines
 from agent.channels.platform import COMMANDS
+from agent.text.typed import is_stop
 
 # What takes words after it, and which ones
 _ARGUMENTS = {
@@ -39,7 +40,7 @@ def command_in(subject: str, text: str, *, is_answer: bool) -> str:
     lines = [" ".join(line.split()) for line in own_lines(text)[:MAX_LOOKED_LINES]]
     found = [line for at, line in enumerate(lines) if _is_command(line, is_first=at == 0)]
     title = " ".join(subject.split())
-    is_title_said = not is_answer or not lines or _STOP.fullmatch(title) is not None
+    is_title_said = not is_answer or not lines or _stops(title)
     if is_title_said and not (is_answer and found) and _is_command(title, is_first=True):
         found.append(title)
     return next((one for one in found if _is_estop(one)), found[0] if found else "")
@@ -52,7 +53,12 @@ def is_a_command(text: str) -> bool:
 
 def _is_command(line: str, *, is_first: bool) -> bool:
     form = _COMMAND if is_first else _ANYWHERE
-    return len(line) <= MAX_COMMAND_CHARS and form.fullmatch(line) is not None
+    is_command = form.fullmatch(line) is not None or is_stop(line)
+    return len(line) <= MAX_COMMAND_CHARS and is_command
+
+
+def _stops(line: str) -> bool:
+    return _STOP.fullmatch(line) is not None or is_stop(line)
 
 
 def _is_estop(command: str) -> bool:

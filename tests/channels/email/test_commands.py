@@ -47,6 +47,8 @@ def test_a_command_is_looked_for_in_subject_and_text_alike(
         ("/estop clear", "thank you", ""),
         ("/status", "turn the led on", ""),
         ("/stop", "please", "/stop"),
+        ("pump", "Hello Barnacle,\n\n/stop please!\n\nAnna", "/stop please!"),
+        ("", "Hello,\n/stop the pump", ""),
         ("/estop", "/estop clear", "/estop clear"),
         ("Re: lights", "/status", "/status"),
         ("/status", "", "/status"),
