@@ -106,6 +106,25 @@ class AccessControl:
         else:
             _log.info("access: group moved (channel=%s, from=%s, to=%s)", channel, target, now_at)
 
+    async def account_left(self, channel: str, sender: str) -> None:
+        """End the account of a person who has left it, as the platform says; tell the owner.
+
+        Raises:
+            StorageFull: nothing was changed.
+        """
+        person = self.people.find(channel, sender)
+        if person is None:
+            return
+        await asyncio.to_thread(self.people.forget_account, channel, sender)
+        _log.warning(
+            "access: account ended, its person left it (channel=%s, who=%s)", channel, person.name
+        )
+        await self.tell(
+            f"{person.name} has changed their {channel} account, as the platform says. The old one "
+            "may be somebody else's by now, so it has no access any more. Let them in with the new "
+            f"one: /pair new {person.role}"
+        )
+
     def everyone(self) -> "Sequence[Addressee]":
         """Return the people that a tool may write to; the owner at the machine if without another.
 

@@ -275,6 +275,7 @@ def _platforms(agent: Agent, own: "OwnSpeech | None" = None) -> tuple[Channel, .
         own_state=partial(AgentState, agent),
         own_speech=own,
         group_moved=agent.access.follow_group,
+        account_left=agent.access.account_left,
     )
     return open_channels(agent.settings, reach)
 

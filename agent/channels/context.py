@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 GroupMoved = Callable[[str, str, str], Awaitable[None]]
 
 
+# The channel, and whose account it was there; StorageFull where that cannot be recorded
+AccountLeft = Callable[[str, str], Awaitable[None]]
+
+
+async def nobody_left(channel: str, sender: str) -> None:
+    """Leave it: where no agent is there is no list of people."""
+
+
 async def nothing_follows(channel: str, target: str, now_at: str) -> None:
     """Leave it: where no agent is there is no list of groups."""
 
@@ -26,6 +34,7 @@ class ChannelContext(Struct, frozen=True):
     Args:
         folder: for what has to outlive a restart.
         knows: whose files are fetched.
+        account_left: is told the channel and the account of a person who has another one by now.
         group_moved: is told the channel, the old and the new place of a group that moved.
         commands: what can be typed, with what it does, where the platform shows a list.
     """
@@ -36,3 +45,4 @@ class ChannelContext(Struct, frozen=True):
     recogniser: "Recogniser | None" = None
     commands: Sequence[tuple[str, str]] = ()
     group_moved: GroupMoved = nothing_follows
+    account_left: AccountLeft = nobody_left

@@ -33,7 +33,7 @@ COMMANDS = (
 
 
 if TYPE_CHECKING:
-    from agent.channels.context import ChannelContext, GroupMoved
+    from agent.channels.context import AccountLeft, ChannelContext, GroupMoved
     from agent.channels.mqtt.own_mirror import OwnStates
     from agent.channels.received_files import Knows
     from agent.channels.speech.base import Recogniser
@@ -71,6 +71,7 @@ class PlatformContext(Struct, frozen=True):
         newest: of each recorded reading, for those that show it.
         own_state: gives the state of the device itself, for those that show it.
         own_speech: what the agent says in rooms; None where it says nothing there.
+        account_left: ends the account of a person who has left it to whoever comes next.
         group_moved: follows a group whose place the platform has changed.
     """
 
@@ -84,6 +85,7 @@ class PlatformContext(Struct, frozen=True):
     own_state: "Callable[[], OwnStates] | None" = None
     own_speech: "OwnSpeech | None" = None
     group_moved: "GroupMoved | None" = None
+    account_left: "AccountLeft | None" = None
 
 
 class SetupKey(Struct, frozen=True):
@@ -181,7 +183,7 @@ def channel_context(
     name: str, channels: ChannelsSettings, reach: PlatformContext
 ) -> "ChannelContext":
     """Return the parts that a platform's channel shares with the agent."""
-    from agent.channels.context import ChannelContext, nothing_follows  # noqa: PLC0415 - as above
+    from agent.channels.context import ChannelContext, nobody_left, nothing_follows  # noqa: PLC0415 - as above
     from agent.channels.received_files import ReceivedFiles  # noqa: PLC0415 - platforms alone need it
 
     return ChannelContext(
@@ -191,6 +193,7 @@ def channel_context(
         open_ears(channels, reach),
         COMMANDS,
         reach.group_moved or nothing_follows,
+        reach.account_left or nobody_left,
     )
 
 

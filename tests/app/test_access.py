@@ -1,12 +1,14 @@
 import asyncio
 import logging
 from pathlib import Path
+from typing import cast
 
 import msgspec
 import pytest
 from msgspec import structs
 
 from agent.access.admission import Admitted, Rejected
+from agent.access.owner import ReachedOwner
 from agent.access.pairing_codes import Invitation
 from agent.access.people import PairedGroup, PersonAccount
 from agent.access.roles import PersonRole
@@ -103,6 +105,24 @@ async def test_a_group_that_moves_on_a_full_disk_holds_up_nobody(
     monkeypatch.setattr(doorway.people, "listen_in", full)
     await doorway.follow_group("telegram", "-5", "-1005")
     assert "`/pair group`" in caplog.text
+
+
+async def test_who_leaves_an_account_has_no_access_by_it(doorway: AccessControl) -> None:
+    told: list[str] = []
+
+    class Owner:
+        async def tell(self, text: str) -> None:
+            told.append(text)
+
+    doorway.owner = cast(ReachedOwner, Owner())
+    doorway.people.let_in(PersonRole.OWNER, account("telegram", "1"))
+    doorway.people.let_in(PersonRole.GUEST, account("whatsapp", "49"), "Anna")
+    await doorway.account_left("whatsapp", "50")
+    assert told == []
+    await doorway.account_left("whatsapp", "49")
+    assert doorway.people.find("whatsapp", "49") is None
+    assert "Anna" in told[0]
+    assert "/pair" in told[0]
 
 
 async def test_the_owner_is_told_of_whoever_pairs(doorway: AccessControl, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from agent.channels.whatsapp.client import WhatsAppApi
 from agent.channels.whatsapp.hidden_numbers import HiddenNumbers
 from agent.channels.whatsapp.reply_windows import WhatsAppWindows
 from agent.config import Secret
+from agent.errors import StorageFull
 from agent.gateway import gateway
 from agent.gateway.application import StatusSources
 from agent.gateway.tokens import GatewayTokens
@@ -62,6 +63,9 @@ class WhatsAppPlatform:
     def __init__(self, server: WhatsAppServer, http: HttpClient, folder: Path) -> None:
         self.server = server
         self.knows = True
+        # Accounts that their people left, as the agent is told
+        self.left: list[tuple[str, str]] = []
+        self.has_no_room = False
         # What people may still be answered is counted by it
         self.clock: Clock = SystemClock()
         self._http = http
@@ -125,7 +129,14 @@ class WhatsAppPlatform:
     def _made(self) -> WhatsAppChannel:
         clock = SystemClock()
         folder = self._folder / "whatsapp"
-        place = ChannelContext(folder, ReceivedFiles(self._folder / "inbox"), lambda _: self.knows)
+
+        async def left(*account: str) -> None:
+            self.left.append(account)
+            if self.has_no_room:
+                raise StorageFull("no room")
+
+        keeping = ReceivedFiles(self._folder / "inbox")
+        place = ChannelContext(folder, keeping, lambda _: self.knows, account_left=left)
         api = WhatsAppApi(self.server.url, NUMBER_ID, Secret(TOKEN), self._http)
         ledger = PushLedger(folder / "ledger.db", clock)
         windows = WhatsAppWindows(folder / "windows.json", NUMBER_ID, self.clock)

@@ -38,8 +38,8 @@ from agent.channels.whatsapp.hidden_numbers import HiddenNumbers
 from agent.channels.whatsapp.reply_windows import WhatsAppWindows
 from agent.channels.whatsapp.send import WhatsAppSender, parts, to
 from agent.config import Secret
-from agent.errors import ChannelError, ConfigRefused, StorageFull
-from agent.messages import Address, Attachment, Inbound, Outbound
+from agent.errors import ChannelError, ConfigRefused, MessageRefused, StorageFull
+from agent.messages import NOT_KEPT, Address, Attachment, Inbound, Outbound
 from agent.system.clock import Clock
 from agent.text.printable import printable_line
 
@@ -129,6 +129,10 @@ class WhatsAppChannel(Channel):
             return PushAnswer(503, "there is no room to keep it", AGAIN_S)
 
     async def send(self, message: Outbound) -> None:
+        # Whoever has the number now may hear that nobody knows them, and no more
+        is_kept = message.outbox_id != NOT_KEPT or not message.in_reply_to
+        if is_kept and await self._house.numbers.is_left(message.recipient):
+            raise MessageRefused("the person of that number has changed to another number")
         await self._sending.send(message)
 
     def attends(self, message: Outbound) -> bool:
@@ -172,7 +176,7 @@ class WhatsAppChannel(Channel):
             said = [await self._named(one) for one in told if isinstance(one, WhatsAppInbound)]
             wait_s = await self._house.ledger.wait_s()
             # Strangers, whoever they are, keep out nobody whom the agent knows
-            taken = [one for one in said if not wait_s or self._knows(one)]
+            taken = [one for one in said if not wait_s or self._knows(one) or one.message.left]
             waiting = [one for one in taken if not await self._has(one, self._hurry)]
         for status in (one for one in told if isinstance(one, WhatsAppStatus)):
             await self._note(status)
@@ -220,6 +224,9 @@ class WhatsAppChannel(Channel):
 
     async def _hurry(self, said: WhatsAppInbound, deliver: Deliver) -> bool:
         """Deliver it at once if it needs no file; return true if it was delivered."""
+        if left := said.message.left:
+            await self._leave(left)
+            return True
         inbound = events.inbound_of(said, self._house.clock.wall_s())
         if inbound is None:
             _log.info("whatsapp: event skipped (type=%s)", printable_line(said.message.type, 30))
@@ -232,9 +239,18 @@ class WhatsAppChannel(Channel):
         has_files = said.message.media is not None
         return await went_ahead(inbound, self._questions, deliver, has_files=has_files)
 
+    async def _leave(self, number: str) -> None:
+        """End what its person had there: it may be anybody's from now on."""
+        _log.info("whatsapp: number changed by its person")
+        await self._place.account_left(events.NAME, number)
+        await self._house.numbers.leave(number)
+        await self._house.windows.close(number)
+
     async def _open(self, inbound: Inbound) -> None:
         said_at_s = inbound.sent_at_s or inbound.received_at_s
         is_known = self._place.knows(inbound)
+        if is_known:
+            await self._house.numbers.take(inbound.reply_target)
         await self._house.windows.open(inbound.reply_target, said_at_s, is_known=is_known)
 
     async def _hear(self, said: WhatsAppInbound, deliver: Deliver) -> bool:

@@ -85,6 +85,8 @@ FILES = {
     "sticker": "a sticker",
 }
 _SILENT = frozenset({"reaction", "system", "edit", "revoke", "ephemeral"})
+# As it is called now, and was before
+_CHANGED_NUMBER = frozenset({"user_changed_number", "customer_changed_number"})
 
 # Numbers, or what stands for somebody who shows none
 PersonId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.]{1,140}\Z")]
@@ -141,6 +143,12 @@ class _Context(msgspec.Struct, frozen=True):
     frequently_forwarded: bool = False
 
 
+class _Notice(msgspec.Struct, frozen=True):
+    type: str = ""
+    # The new number, where it may be known
+    wa_id: str = ""
+
+
 class WhatsAppMessage(msgspec.Struct, frozen=True, rename={"sender": "from"}):
     """Message; `from_user_id` is set if the sender hides the number."""
 
@@ -161,6 +169,14 @@ class WhatsAppMessage(msgspec.Struct, frozen=True, rename={"sender": "from"}):
     contacts: tuple[_Card, ...] = ()
     interactive: _Interactive = _Interactive()
     context: _Context = _Context()
+    system: _Notice = _Notice()
+
+    @property
+    def left(self) -> str:
+        """Return the number that its person has changed for another one; empty for all else."""
+        is_notice = self.type == "system" and self.system.type in _CHANGED_NUMBER
+        is_left = is_notice and self.sender and self.sender != self.system.wa_id
+        return self.sender or "" if is_left else ""
 
     @property
     def person(self) -> str:

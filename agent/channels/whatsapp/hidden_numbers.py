@@ -1,7 +1,8 @@
-"""Numbers of people who may hide them later.
+"""Numbers of people who may hide them later, and numbers that people have left.
 
 Everybody has an id beside the number. Whoever takes a user name may be known by the id alone from
-then on, and is still who they were: another number has another id.
+then on, and is still who they were: another number has another id. A number that was left may be
+anybody's: until the agent knows who has it, nothing goes there that was for the one before.
 """
 
 from pathlib import Path
@@ -18,6 +19,7 @@ class _Kept(msgspec.Struct):
     # Ids are those of one business
     number_id: str
     numbers: dict[str, str] = {}
+    left: list[str] = []
 
 
 class HiddenNumbers:
@@ -45,6 +47,23 @@ class HiddenNumbers:
         newest = [*others.items(), (user_id, number)][-MAX_PEOPLE:]
         kept.numbers = dict(newest)
         await self._file.write(kept)
+
+    async def leave(self, number: str) -> None:
+        """Remember that its person has another number now."""
+        kept = await self._all()
+        kept.numbers = {one: known for one, known in kept.numbers.items() if known != number}
+        kept.left = [*(one for one in kept.left if one != number), number][-MAX_PEOPLE:]
+        await self._file.write(kept)
+
+    async def take(self, number: str) -> None:
+        """Remember that somebody whom the agent knows has it."""
+        kept = await self._all()
+        if number in kept.left:
+            kept.left = [one for one in kept.left if one != number]
+            await self._file.write(kept)
+
+    async def is_left(self, number: str) -> bool:
+        return number in (await self._all()).left
 
     async def _all(self) -> _Kept:
         if self._kept is None:
