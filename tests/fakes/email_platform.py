@@ -93,13 +93,14 @@ class EmailPlatform:
         self.writer = writer
         self._imap, self._smtp = imap, smtp
         self._folder = folder
+        self.knows = True
         self.channel = self.restarted()
         self._thread = ""
 
     def restarted(self, folder: str = "INBOX") -> EmailChannel:
         """Whose letters have come where they are looked for at once."""
         place = ChannelContext(
-            self._folder / "email", ReceivedFiles(self._folder / "inbox"), lambda _: True
+            self._folder / "email", ReceivedFiles(self._folder / "inbox"), lambda _: self.knows
         )
         agent, password = self.writer.agent, Secret(PASSWORD)
         channel = EmailChannel(

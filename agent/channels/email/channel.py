@@ -15,6 +15,7 @@ from agent.channels.context import ChannelContext
 from agent.channels.credentials import find_secret
 from agent.channels.delivery_steps import DoneSteps, refused, unsendable
 from agent.channels.email.accounts import imap_account, receiver, submission
+from agent.channels.email.alias_notice import NOTICE, AliasNotice
 from agent.channels.email.bulk import LetterBulk
 from agent.channels.email.commands import command_in, is_a_command
 from agent.channels.email.contents import MAX_FILES, EmailFile
@@ -28,7 +29,7 @@ from agent.channels.email.inbound import (
 from agent.channels.email.parser import header_of, is_readable, parsed
 from agent.channels.email.quotes import own_lines
 from agent.channels.email.receive import ImapAccount, ImapMailbox, NewEmail, entered
-from agent.channels.email.replays import EmailReceiver, why_replayed
+from agent.channels.email.replays import NOT_NAMED, EmailReceiver, why_replayed
 from agent.channels.email.send import (
     DISPLAY_NAME,
     EmailDraft,
@@ -38,13 +39,13 @@ from agent.channels.email.send import (
     submit,
     written,
 )
-from agent.channels.email.threads import EmailThreads, thread_mark
+from agent.channels.email.threads import EmailHeaders, EmailThreads, thread_mark
 from agent.channels.email.verification import why_unverified
 from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.platform import Platform, PlatformContext, SetupKey, channel_context
 from agent.channels.settings import ChannelsSettings, EmailSettings
 from agent.config import Secret
-from agent.errors import ConfigRefused, MessageRefused
+from agent.errors import ChannelError, ConfigRefused, MessageRefused
 from agent.messages import Address, Attachment, Inbound, Outbound, Provenance
 from agent.system.clock import Clock
 from agent.text.printable import printable_line
@@ -98,6 +99,7 @@ class EmailChannel(Channel):
             place.folder / "position.json", f"{account.user}@{account.host}", account.folder
         )
         self._threads = EmailThreads(place.folder / "letters.json")
+        self._aliases = AliasNotice(place.folder / "told.json")
         self._files = IncomingFiles(place.recogniser, self.pulse.beat, FILES_TIMEOUT_S)
         self._questions = OpenApprovals()
         # Letters of answers that need several
@@ -189,6 +191,8 @@ class EmailChannel(Channel):
                 printable_line(sender, MAX_ADDRESS_CHARS),
                 trouble,
             )
+            if trouble == NOT_NAMED:
+                await self._explain(sender)
             return
         letter = await asyncio.to_thread(read_letter, message, self._names, bulk)
         if self._answers(letter):
@@ -200,6 +204,20 @@ class EmailChannel(Channel):
         )
         await self._threads.note(letter, thread)
         await deliver(await self._with_files(inbound, letter))
+
+    async def _explain(self, sender: str) -> None:
+        """Tell whoever is known why their letter to another address is not read."""
+        now_s = self._clock.wall_s()
+        said = Inbound("", NAME, sender, sender, "", now_s, Provenance.WEB)
+        if not (self._place.knows(said) and await self._aliases.is_due(sender)):
+            return
+        own_id, heading = self._id(f"alias.{int(now_s)}", ""), EmailHeaders("", ())
+        try:
+            await self._post(EmailDraft(sender, NOTICE, own_id, "", "", heading), [])
+        except ChannelError as err:
+            _log.warning("email: notice about aliases not sent (reason=%s)", err)
+            return
+        await self._aliases.note(sender)
 
     def _why_untrue(self, arrived: NewEmail, sender: str) -> str:
         """Return why it may not be what the sender writes to us now; empty if it is."""

@@ -29,6 +29,10 @@ from agent.channels.email.verification import (
 
 # Servers try for hours, and their clocks may be wrong; who was cut off for longer says it again
 MAX_APART_S = 24 * 3600.0
+NOT_NAMED = (
+    "neither To nor Cc names the agent, so it may have been written to somebody else: write to the "
+    "agent's own address, or put the one that passes letters on to it into channels.email.aliases"
+)
 _TO_US = ("to", "cc")
 # Without one of these under the signature a letter can come again as another one
 _TELLING = ("subject", "message-id")
@@ -71,11 +75,7 @@ def why_replayed(raw: bytes, sender: str, receiver: EmailReceiver, came_at_s: fl
         fields = split_header(raw)
         naming = [one for one in fields if one.name in _TO_US and _names(one, receiver)]
         if not naming:
-            return (
-                "neither To nor Cc names the agent, so it may have been written to somebody else: "
-                "write to the agent's own address, or put the one that passes letters on to it "
-                "into channels.email.aliases"
-            )
+            return NOT_NAMED
         checks = _own_checks(fields, receiver.server.lower())
         if not _is_from_own_servers(checks, domain):
             for signature in _signatures(fields, checks, domain):

@@ -10,6 +10,7 @@ from agent.channels.email.bulk import LetterBulk
 from agent.channels.email.channel import SEALED
 from agent.channels.email.contents import MAX_FILES
 from agent.channels.email.inbound import ReceivedEmail, read_letter
+from agent.errors import ChannelUnavailable
 from tests.contracts.channel import answer, listening
 from tests.fakes.email_platform import EmailPlatform
 from tests.waits import wait_until
@@ -51,6 +52,64 @@ async def test_of_a_letter_in_somebodys_name_the_header_alone_is_read(
         await writer.write("real")
         await listener.first()
     assert read == [f"Anna <{known}>"]
+
+
+async def to_another_address(platform: EmailPlatform, text: str) -> None:
+    """By a forwarding address that nobody has named to the agent."""
+    letter = platform.writer.letter(text, subject="pump")
+    letter.replace_header("To", "home@example.net")
+    await platform.writer.hand_in(letter)
+
+
+async def test_whoever_writes_to_an_alias_that_is_not_named_is_told_once(
+    platform: EmailPlatform,
+) -> None:
+    for _run in range(2):
+        async with listening(platform.restarted()) as listener:
+            for _letter in range(2):
+                await to_another_address(platform, "pump on")
+            await platform.write("a real one")
+            await listener.first()
+            assert [one.text for one in listener.heard] == ["a real one"]
+    await wait_until(platform.writer.letters)
+    [told] = platform.writer.letters()
+    assert told["To"] == platform.writer.address
+    assert told["Auto-Submitted"] == "auto-generated"
+    text = told.get_content()
+    assert "aliases" in text
+    # Somebody may have handed in an old letter, with anything beside its signature
+    assert "pump" not in text + told["Subject"]
+    assert "example.net" not in text
+
+
+async def test_a_stranger_is_told_of_no_alias(platform: EmailPlatform) -> None:
+    platform.knows = False
+    async with listening(platform.channel) as listener:
+        await to_another_address(platform, "pump on")
+        await platform.write("a real one")
+        await listener.first()
+    assert platform.writer.letters() == []
+
+
+async def test_who_cannot_be_told_of_an_alias_holds_up_no_letter(
+    platform: EmailPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = list[str]()
+
+    async def away(letter: EmailMessage, _where: object) -> None:
+        tries.append(str(letter["To"]))
+        raise ChannelUnavailable("the mail server is away")
+
+    async with listening(platform.channel) as listener:
+        with monkeypatch.context() as cut:
+            cut.setattr(channel, "submit", away)
+            await to_another_address(platform, "pump on")
+            await platform.write("a real one")
+            await listener.first()
+        # It is said with the next
+        await to_another_address(platform, "pump on")
+        await wait_until(platform.writer.letters)
+    assert tries == [platform.writer.address]
 
 
 async def test_a_command_acts_alone_whatever_the_subject_says(platform: EmailPlatform) -> None:
