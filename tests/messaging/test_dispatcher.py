@@ -121,21 +121,6 @@ async def test_stop_breaks_off_a_turn_and_the_next_message_is_answered(tmp_path:
         assert (await channel.wait_for(2))[1] == NOTHING_TO_STOP_TEXT
 
 
-async def test_a_stop_that_says_more_breaks_off_the_turn_and_is_a_message(tmp_path: Path) -> None:
-    channel, provider = FakeChannel(), StalledProvider()
-    async with running(tmp_path, provider, channel) as agent:
-        await agent.say("think for ever")
-        await provider.asked.wait()
-        provider.asked.clear()
-        await agent.say("/stop the pump at six", "2")
-        assert await channel.wait_for(1) == [STOPPED_TEXT]
-        # It is a message as before, and nothing of what it may mean is lost
-        await provider.asked.wait()
-        await agent.say("/stop please", "3")
-        assert await channel.wait_for(2) == [STOPPED_TEXT, STOPPED_TEXT]
-        await wait_until(agent.is_idle)
-
-
 async def test_commands_overtake_a_turn(tmp_path: Path) -> None:
     channel, provider = FakeChannel(), StalledProvider()
     async with running(tmp_path, provider, channel) as agent:

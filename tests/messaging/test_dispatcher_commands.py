@@ -86,3 +86,18 @@ async def test_help_says_in_a_group_how_it_is_stopped_there(tmp_path: Path) -> N
         private, told = await channel.wait_for(2)
     assert private == HELP_TEXT
     assert told == f"{HELP_TEXT}\n\n{channel.abilities.group_stop}"
+
+
+async def test_a_stop_that_says_more_breaks_off_the_turn_and_is_a_message(tmp_path: Path) -> None:
+    channel, provider = FakeChannel(), StalledProvider()
+    async with running(tmp_path, provider, channel) as agent:
+        await agent.say("think for ever")
+        await provider.asked.wait()
+        provider.asked.clear()
+        await agent.say("/stop the pump at six", "2")
+        assert await channel.wait_for(1) == [STOPPED_TEXT]
+        # It is a message as before, and nothing of what it may mean is lost
+        await provider.asked.wait()
+        await agent.say("/stop please", "3")
+        assert await channel.wait_for(2) == [STOPPED_TEXT, STOPPED_TEXT]
+        await wait_until(agent.is_idle)
