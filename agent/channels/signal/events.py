@@ -70,6 +70,7 @@ class SignalDataMessage(_Wire, frozen=True):
     reaction: dict[str, Any] | None = None
     remote_delete: dict[str, Any] | None = None
     story_context: dict[str, Any] | None = None
+    view_once: bool | None = None
 
     @property
     def group_id(self) -> str:
@@ -90,8 +91,14 @@ class SignalSyncMessage(_Wire, frozen=True):
     sent_message: SignalSentMessage | None = None
 
 
+class SignalEdit(_Wire, frozen=True):
+    """What a message says by now."""
+
+    data_message: SignalDataMessage | None = None
+
+
 class SignalEnvelope(_Wire, frozen=True):
-    """Envelope; edits, receipts, typing and calls are ignored."""
+    """Envelope; receipts, typing and calls are ignored."""
 
     source_number: str | None = None
     source_uuid: str | None = None
@@ -99,6 +106,7 @@ class SignalEnvelope(_Wire, frozen=True):
     timestamp: int = 0
     server_received_timestamp: int = 0
     data_message: SignalDataMessage | None = None
+    edit_message: SignalEdit | None = None
     sync_message: SignalSyncMessage | None = None
 
 

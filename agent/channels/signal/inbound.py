@@ -1,7 +1,8 @@
 """Conversion of Signal messages.
 
 Who sent it is the account's id, never a name or a number that may change hands. What is answered
-to is quoted: it is nobody's order. Edits, reactions, receipts and deletions are no messages.
+to is quoted: it is nobody's order. Reactions, receipts and deletions are no messages, and of edits
+only one that stops the agent is.
 """
 
 from collections.abc import Iterable
@@ -20,7 +21,7 @@ from agent.channels.signal.events import (
     SignalQuote,
 )
 from agent.channels.signal.ids import id_of, target_of
-from agent.channels.urgency import is_for_everybody
+from agent.channels.urgency import is_for_everybody, is_urgent
 from agent.messages import Inbound, Provenance, Whose
 from agent.text.printable import printable_line, printable_text
 
@@ -30,6 +31,10 @@ MAX_TEXT_CHARS = 65_536
 # Enough to know what is meant; the rest is where it was
 MAX_QUOTED_CHARS = 1000
 MAX_NAME_CHARS = 64
+VIEW_ONCE = (
+    "You have sent something to be viewed once. I keep what I look at, so I did not fetch it: "
+    "please send it as an ordinary file."
+)
 # As many people as are named in one message; more is an attack
 MAX_MENTIONS = 100
 # A group's id is 32 bytes in Base64; a longer one is none
@@ -84,16 +89,19 @@ def understood(
         return None
     text = _text(message, me)
     files = tuple(file for file in message.attachments or () if file.id)
+    if envelope.edit_message is not None and not is_urgent(text):
+        return None
     if not text and not files:
         return None
+    notes = (VIEW_ONCE,) if files and message.view_once else ()
     mentions = message.mentions or ()
     quote = message.quote
     is_addressed = any(me.is_one_of(one.number, one.uuid) for one in mentions[:MAX_MENTIONS]) or (
         quote is not None and me.is_one_of(quote.author_number, quote.author_uuid)
     )
     inbound = _inbound(envelope, message, sender, text, now_s)
-    inbound = replace(inbound, quoted_of=_whose(quote, sender, me))
-    return SignalInbound(inbound, files, is_addressed)
+    inbound = replace(inbound, quoted_of=_whose(quote, sender, me), notes=notes)
+    return SignalInbound(inbound, () if notes else files, is_addressed)
 
 
 def sender_in_words(arrival: SignalEvent) -> str:
@@ -106,7 +114,8 @@ def sender_in_words(arrival: SignalEvent) -> str:
 def _message(
     envelope: SignalEnvelope, me: SignalSelf, *, note_to_self: bool
 ) -> SignalDataMessage | None:
-    message: SignalDataMessage | None = envelope.data_message
+    edit = envelope.edit_message
+    message = envelope.data_message if edit is None else edit.data_message
     if envelope.sync_message is not None:
         # The account's own words on another device: for others, but for its notes to itself
         me.learn(envelope.source_number, envelope.source_uuid)

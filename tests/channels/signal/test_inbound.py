@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.channels.signal.events import SignalEvent, SignalMention, read_arrival
-from agent.channels.signal.inbound import MAX_MENTIONS, SignalSelf, understood, with_names
+from agent.channels.signal.inbound import (
+    MAX_MENTIONS,
+    VIEW_ONCE,
+    SignalSelf,
+    understood,
+    with_names,
+)
 from agent.messages import Provenance, Whose
 from tests.fakes.signal_daemon import NUMBER
 from tests.fakes.signal_events import (
@@ -117,6 +123,34 @@ def test_one_id_however_it_is_written_is_one_person() -> None:
     loud = understood(_read(message("hello", sender=ANNA.upper())), ME, 0.0, note_to_self=False)
     assert loud is not None
     assert loud.inbound.sender == ANNA
+
+
+def edit(text: str, sender: str = ANNA) -> dict[str, Any]:
+    told = message(text, sender=sender)
+    data = told["envelope"].pop("dataMessage")
+    told["envelope"]["editMessage"] = {"targetSentTimestamp": 1, "dataMessage": data}
+    return told
+
+
+def test_an_edit_orders_nothing_but_a_stop() -> None:
+    """Whoever writes it in haste over what they have just said means it."""
+    for text in ("/estop", "/stop please"):
+        said = understood(_read(edit(text)), ME, 0.0, note_to_self=False)
+        assert said is not None
+        assert (said.inbound.text, said.inbound.sender) == (text, ANNA)
+    assert understood(_read(edit("lamp on")), ME, 0.0, note_to_self=False) is None
+    own = edit("/estop")
+    own["envelope"]["sourceNumber"] = NUMBER
+    assert understood(_read(own), ME, 0.0, note_to_self=False) is None
+
+
+def test_what_is_to_be_viewed_once_is_kept_nowhere_and_its_sender_is_told() -> None:
+    picture = [{"id": "a.jpg", "contentType": "image/jpeg", "size": 9}]
+    told = message("", attachments=picture, viewOnce=True)
+    said = understood(_read(told), ME, 0.0, note_to_self=False)
+    assert said is not None
+    assert (said.files, said.inbound.notes) == ((), (VIEW_ONCE,))
+    assert said.inbound.is_only_notes
 
 
 def test_a_group_and_a_person_are_never_taken_for_each_other() -> None:
