@@ -10,7 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from agent.channels.matrix.events import MatrixEvent, is_id
-from agent.channels.urgency import is_for_everybody
+from agent.channels.urgency import is_for_everybody, is_urgent
 from agent.messages import Inbound, Provenance, Whose
 from agent.text.printable import printable_line, printable_text
 
@@ -77,11 +77,11 @@ class MatrixContext(Struct, frozen=True):
 
 
 def is_message(event: MatrixEvent, me: MatrixSelf) -> bool:
-    """Return true if another person says something new in it."""
+    """Return true if another person says something new in it, or stops the agent by an edit."""
     return (
         event.type == "m.room.message"
         and event.sender != me.account
-        and event.relation.kind != "m.replace"
+        and (event.relation.kind != "m.replace" or is_urgent(_words(event)))
         and (event.text("msgtype") in _WORDS or event.text("msgtype") in _FILES)
         and all(is_id(one) for one in (event.sender, event.event_id))
     )
@@ -157,6 +157,10 @@ def file_of(event: MatrixEvent) -> MatrixFile | None:
 
 def _words(event: MatrixEvent) -> str:
     body = event.text("body")
+    if event.relation.kind == "m.replace":
+        new = event.content.get("m.new_content")
+        told = new.get("body") if isinstance(new, dict) else None
+        return told if isinstance(told, str) else ""
     if event.text("msgtype") in _FILES:
         # Without a name beside it, it is the file's name
         return body if event.text("filename") not in {"", body} else ""

@@ -161,6 +161,10 @@ async def test_an_edit_and_what_a_program_says_are_no_messages(platform: MatrixP
         await platform.send(platform.chat, {"msgtype": "m.notice", "body": "beep"})
         await platform.write("second")
         assert [one.text for one in await listener.first(2)] == ["frist", "second"]
+        # But for a stop: whoever writes it over what they have just said means it
+        stop = {"msgtype": "m.text", "body": "/estop"}
+        await platform.send(platform.chat, edit | {"body": "* /estop", "m.new_content": stop})
+        assert (await listener.first(3))[2].text == "/estop"
 
 
 async def test_a_room_that_everybody_left_is_left(platform: MatrixPlatform) -> None:
