@@ -3,83 +3,21 @@
 A platform brings a server of its own; a check skips what it says it cannot do.
 """
 
-import asyncio
-import contextlib
 import re
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 from msgspec.structs import replace
 
-from agent.channels.approvals import OpenApprovals
-from agent.channels.base import Answer, Channel, Mark, Question, YesBy
+from agent.channels.base import Mark
 from agent.channels.drafts import BROKEN_OFF
 from agent.errors import ChannelUnavailable, StorageFull
-from agent.messages import Attachment, Inbound, Outbound, Provenance
+from agent.messages import Attachment, Inbound, Provenance
+from tests.contracts import channel_questions
+from tests.contracts.listener import Listener, answer, content, listening, stand
 from tests.contracts.platform import Platform
 from tests.waits import stays, wait_until
-
-# Servers on this machine answer in milliseconds; a busy one may need longer
-PATIENCE_S = 30.0
-
-
-class Listener:
-    """What a channel has delivered."""
-
-    def __init__(self) -> None:
-        self.heard: list[Inbound] = []
-        # Each delivery waits for it
-        self.may_keep = asyncio.Event()
-        self.may_keep.set()
-        self.trouble: Exception | None = None
-        self.begun = 0
-        self.refused = 0
-
-    async def deliver(self, inbound: Inbound) -> None:
-        self.begun += 1
-        await self.may_keep.wait()
-        if self.trouble is not None:
-            self.refused += 1
-            raise self.trouble
-        self.heard.append(inbound)
-
-    async def first(self, count: int = 1) -> list[Inbound]:
-        await wait_until(lambda: len(self.heard) >= count)
-        return self.heard[:count]
-
-
-@contextlib.asynccontextmanager
-async def listening(channel: Channel) -> AsyncIterator[Listener]:
-    """The channel at work; when it fails it is begun again at once."""
-    listener = Listener()
-
-    async def run() -> None:
-        while True:
-            with contextlib.suppress(ChannelUnavailable, StorageFull):
-                await channel.listen(listener.deliver)
-            await asyncio.sleep(0.01)
-
-    task = asyncio.ensure_future(run())
-    try:
-        yield listener
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
-        await channel.aclose()
-
-
-def answer(inbound: Inbound, text: str, number: int = 1) -> Outbound:
-    told = {"in_reply_to": inbound.answers, "thread": inbound.thread}
-    return Outbound(number, inbound.channel, inbound.reply_target, text, **told)
-
-
-async def stand(platform: Platform, heard: Inbound, *texts: str) -> None:
-    """These answers and no others; a real server may show them a moment later."""
-    await wait_until(lambda: len(platform.shown(heard)) >= len(texts))
-    assert platform.shown(heard) == list(texts)
 
 
 async def messages_come_in_order_with_ids_of_their_own(platform: Platform) -> None:
@@ -216,7 +154,7 @@ async def a_file_is_kept_before_its_message_is_heard(platform: Platform) -> None
         [heard] = await listener.first()
         [file] = heard.attachments
         assert heard.text == "look"
-        assert _content(file) == b"%PDF-1.7 of a datasheet"
+        assert content(file) == b"%PDF-1.7 of a datasheet"
 
 
 async def a_file_goes_with_an_answer(platform: Platform, folder: Path) -> None:
@@ -327,44 +265,6 @@ async def _one_shown(platform: Platform, heard: Inbound) -> list[str]:
     return platform.shown(heard)
 
 
-async def a_question_is_answered_by_whom_it_was_for(platform: Platform) -> None:
-    async with _asked(platform) as (listener, asking, question):
-        await platform.answer_question(question, Answer.YES)
-        assert await asking is Answer.YES
-        assert [one.text for one in listener.heard] == ["lamp on"]
-
-
-async def a_question_waits_where_the_platform_wants_a_moment(platform: Platform) -> None:
-    if reason := platform.cannot.get("a_wish_to_be_left_alone_is_handed_on"):
-        pytest.skip(reason)
-    async with _asked(platform, busy_s=1) as (_listener, asking, question):
-        await platform.answer_question(question, Answer.YES)
-        assert await asking is Answer.YES
-
-
-async def a_plain_word_answers_the_only_question(platform: Platform) -> None:
-    async with _asked(platform) as (listener, asking, question):
-        if platform.channel.name == "email":
-            assert "alone counts" not in platform.shown(listener.heard[0])[0]
-            asking.cancel()
-            pytest.skip(f"a letter answers by the code: yes {question.question_id}")
-        await platform.write("yes")
-        assert await asking is Answer.YES
-        assert [one.text for one in listener.heard] == ["lamp on"]
-
-
-async def a_word_beneath_a_file_answers_no_question(platform: Platform) -> None:
-    """Whoever sends a picture with "ok" beneath it speaks of the picture."""
-    if not platform.channel.abilities.takes_files:
-        pytest.skip(f"{platform.channel.name} takes no files")
-    async with _asked(platform) as (listener, asking, _):
-        await platform.write_with_file("ok", b"%PDF-1.7 of a datasheet")
-        [_, with_file] = await listener.first(2)
-        assert [_content(file) for file in with_file.attachments] == [b"%PDF-1.7 of a datasheet"]
-        assert not asking.done()
-        asking.cancel()
-
-
 CHECKS = (
     messages_come_in_order_with_ids_of_their_own,
     a_repeated_message_has_the_same_id,
@@ -385,41 +285,8 @@ CHECKS = (
     a_draft_never_costs_the_answer,
     a_draft_that_a_restart_left_becomes_the_answer,
     a_draft_of_no_answer_is_marked_as_such,
-    a_question_is_answered_by_whom_it_was_for,
-    a_question_waits_where_the_platform_wants_a_moment,
-    a_plain_word_answers_the_only_question,
-    a_word_beneath_a_file_answers_no_question,
+    *channel_questions.CHECKS,
 )
-
-
-@contextlib.asynccontextmanager
-async def _asked(
-    platform: Platform, busy_s: float = 0
-) -> AsyncIterator[tuple[Listener, asyncio.Future, Question]]:
-    """A question that is shown to who wrote "lamp on".
-
-    Args:
-        busy_s: how long the platform asks to be left alone first.
-    """
-    told = {"yes_by": YesBy.WORD, "takes_word": lambda _: True}
-    question = Question("board_gpio_write", '{"pin":"led"}', "it moves something", **told)
-    async with listening(platform.channel) as listener:
-        await platform.write("lamp on")
-        [heard] = await listener.first()
-        if busy_s:
-            platform.break_next_send(retry_after_s=busy_s)
-        with patch.object(
-            OpenApprovals, "shown", autospec=True, side_effect=OpenApprovals.shown
-        ) as noted:
-            asking = asyncio.ensure_future(platform.channel.ask(heard.address, question))
-
-            def is_put() -> bool:
-                # Who answers before its last part has come answers what they have not read
-                whole = question.arguments_json in "".join(platform.shown(heard)) and noted.called
-                return asking.done() or whole
-
-            await wait_until(is_put)
-        yield listener, asking, question
 
 
 async def _there(platform: Platform, listener: Listener) -> None:
@@ -430,7 +297,3 @@ async def _there(platform: Platform, listener: Listener) -> None:
 def _file(folder: Path, content: bytes) -> Attachment:
     (path := folder / "report.pdf").write_bytes(content)
     return Attachment(str(path), "application/pdf", "report.pdf", len(content))
-
-
-def _content(file: Attachment) -> bytes:
-    return Path(file.path).read_bytes()

@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from agent.access.pairing_codes import Codes
 from agent.access.people import PeopleStore
@@ -143,6 +144,7 @@ class Present:
 class WebhookPlatform:
     """For the contract of channels."""
 
+    cannot: Mapping[str, str] = MappingProxyType({})
     repeats_what_was_not_confirmed = True
 
     def __init__(self, program: Program, http: HttpClient, folder: Path) -> None:

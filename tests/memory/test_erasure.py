@@ -90,7 +90,7 @@ async def test_what_is_forgotten_meanwhile_is_erased_too(
     await memory.forget(other, ME)
     with monkeypatch.context() as during:
         during.setattr(Brain, "fold", forget_after)
-        await memory._brain.erase()  # noqa: SLF001
+        await memory._brain.erase()
     await memory.aclose()
     assert holding(tmp_path) == []
 

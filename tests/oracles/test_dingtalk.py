@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from agent.channels.dingtalk.receive import HEARD
 from agent.messages import Attachment
 from agent.net.http import HttpClient
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes import dingtalk_server
 from tests.fakes.dingtalk_platform import channel_at
 from tests.fakes.dingtalk_server import ANNA, BOT, CLIENT_ID, DM, ROOM, SECRET, DingTalkServer, Json

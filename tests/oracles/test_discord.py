@@ -18,7 +18,7 @@ from agent.channels.discord.events import DiscordMessage, read
 from agent.channels.opcodes.gateway import GatewayPayload
 from agent.messages import Attachment, Inbound, Outbound
 from agent.net.http import HttpClient
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes import discord_server
 from tests.fakes.discord_platform import CALLED, COMMANDS, channel_at
 from tests.fakes.discord_server import TOKEN, DiscordServer, Fault

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from agent.channels.base import Answer, Mark, Question
 from agent.messages import Attachment
 from agent.net.http import HttpClient
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes import discord_description, discord_server
 from tests.fakes.discord_platform import DiscordPlatform
 from tests.fakes.discord_world import ANNA, BEN, DM, GUILD

@@ -17,7 +17,7 @@ from agent.channels.base import Mark, Question
 from agent.channels.lark.frames import CONTROL, DATA, LarkFrame, acknowledged, encode, ping
 from agent.messages import Attachment
 from agent.net.http import HttpClient
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes import lark_server
 from tests.fakes.lark_platform import CALLED, MENTIONS, channel_at
 from tests.fakes.lark_server import ANNA, APP_ID, BOT, DM, ROOM, SECRET, Json, LarkServer

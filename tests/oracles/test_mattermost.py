@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from agent.channels.base import Mark
 from agent.messages import Attachment
 from agent.net.http import HttpClient
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes import mattermost_server
 from tests.fakes.mattermost_platform import channel_at
 from tests.fakes.mattermost_server import ANNA, DM, ME, ROOM, TOKEN, Fault, MattermostServer

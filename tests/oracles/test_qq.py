@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from agent.messages import Attachment
 from agent.net.http import HttpClient
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes import qq_server
 from tests.fakes.qq_platform import channel_at
 from tests.fakes.qq_server import (

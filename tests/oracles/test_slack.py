@@ -17,7 +17,7 @@ from agent.channels.slack.approvals import row, sections
 from agent.channels.slack.markup import shown
 from agent.messages import Attachment
 from agent.net.http import HttpClient
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes import slack_server
 from tests.fakes.slack_platform import channel_at
 from tests.fakes.slack_server import APP_TOKEN, BOT_TOKEN, SlackServer

@@ -15,7 +15,7 @@ import pytest
 
 from agent.channels.slack.events_api import is_true, signature
 from agent.channels.slack.markup import shown
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes import slack_server
 from tests.fakes.slack_posted_platform import running
 from tests.fakes.slack_poster import SIGNING_SECRET, posting, signed

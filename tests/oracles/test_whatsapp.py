@@ -18,7 +18,7 @@ from agent.channels.whatsapp.errors import WhatsAppWindowClosed, failure
 from agent.channels.whatsapp.events import challenged, is_true, verify_token
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.messages import Attachment
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes import whatsapp_server
 from tests.fakes.whatsapp_platform import running
 from tests.fakes.whatsapp_server import (

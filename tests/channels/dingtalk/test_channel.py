@@ -11,7 +11,7 @@ from agent.channels.dingtalk.receive import MOST_BEGUN
 from agent.errors import ChannelUnavailable, MessageRefused, StorageFull
 from agent.messages import Attachment
 from tests.channels.dingtalk.conftest import World
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes.dingtalk_server import (
     ANNA,
     BEN,

@@ -15,7 +15,7 @@ from agent.config import Secret
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.messages import Attachment, Outbound
 from tests.channels.dingtalk.conftest import World
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes.clock import SteppedClock
 from tests.fakes.dingtalk_server import (
     ANNA,

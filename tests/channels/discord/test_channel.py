@@ -11,7 +11,7 @@ from agent.channels.settings import DiscordSettings
 from agent.errors import ChannelUnavailable, MessageRefused
 from agent.messages import Attachment, Inbound, Whose
 from agent.net.http import HttpClient
-from tests.contracts.channel import Listener, answer, listening
+from tests.contracts.listener import Listener, answer, listening
 from tests.fakes import discord_server
 from tests.fakes.discord_platform import CALLED, COMMANDS, channel_at
 from tests.fakes.discord_server import DiscordServer, Fault

@@ -9,7 +9,7 @@ from agent.channels.opcodes.gateway import MOST_FRUITLESS
 from agent.channels.settings import DiscordSettings
 from agent.errors import ChannelRefused, ChannelUnavailable
 from agent.net.http import HttpClient
-from tests.contracts.channel import Listener, listening
+from tests.contracts.listener import Listener, listening
 from tests.fakes import discord_server
 from tests.fakes.discord_platform import channel_at
 from tests.fakes.discord_server import DiscordServer

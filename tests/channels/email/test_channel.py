@@ -12,7 +12,7 @@ from agent.channels.email.contents import MAX_FILES
 from agent.channels.email.inbound import ReceivedEmail, read_letter
 from agent.channels.email.replays import NOT_NAMED
 from agent.errors import ChannelUnavailable
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes.email_platform import EmailPlatform
 from tests.waits import wait_until
 

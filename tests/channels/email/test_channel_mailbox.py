@@ -15,7 +15,7 @@ from agent.channels.email.cursor import EmailCursor
 from agent.config import Secret
 from agent.errors import ChannelUnavailable
 from agent.messages import Inbound, Outbound
-from tests.contracts.channel import Listener, listening
+from tests.contracts.listener import Listener, listening
 from tests.fakes import mail_server
 from tests.fakes.email_platform import EmailPlatform, Writer
 from tests.fakes.mail_server import PASSWORD, VOUCHES

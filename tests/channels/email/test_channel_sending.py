@@ -9,7 +9,7 @@ from agent.channels.email import channel
 from agent.channels.email.channel import EmailChannel
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.messages import Attachment, Outbound
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes import mail_server
 from tests.fakes.clock import SteppedClock
 from tests.fakes.email_platform import EmailPlatform

@@ -22,7 +22,7 @@ from agent.config import Secret
 from agent.messages import Inbound
 from agent.net.tls import unchecked_context
 from agent.system.clock import SystemClock
-from tests.contracts.channel import listening
+from tests.contracts.listener import listening
 from tests.fakes import checked_mail
 from tests.fakes.checked_mail import (
     COVERED,

@@ -12,7 +12,7 @@ from agent.channels.imessage.cursor import OVERLAP_ROWS
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.net.http import HttpClient
 from tests.contracts import channel
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import Listener, answer, listening
 from tests.fakes import bluebubbles_server
 from tests.fakes.bluebubbles_server import ANNA, DM, GROUP, BlueBubblesServer
 from tests.fakes.imessage_platform import ImessagePlatform
@@ -353,4 +353,4 @@ async def test_a_password_that_is_no_more_is_a_refusal(
     monkeypatch.setattr(bluebubbles_server, "PASSWORD", "another")
     with pytest.raises(ChannelRefused, match=r"channels\.imessage\.password"):
         async with asyncio.timeout(channel.PATIENCE_S):
-            await platform.channel.listen(channel.Listener().deliver)
+            await platform.channel.listen(Listener().deliver)

@@ -17,7 +17,7 @@ from agent.config import Secret
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.messages import Outbound
 from agent.system.clock import SystemClock
-from tests.contracts.channel import Listener, answer, listening
+from tests.contracts.listener import Listener, answer, listening
 from tests.fakes import irc_server, irc_services
 from tests.fakes.irc_server import CHANNEL, Ngircd, Visitor
 from tests.fakes.raw_server import serving

@@ -12,7 +12,7 @@ from agent.channels.lark.client import REFRESH_EARLY_S
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused, StorageFull
 from agent.messages import Outbound
 from agent.net.http import HttpClient
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes import lark_server
 from tests.fakes.clock import SteppedClock
 from tests.fakes.lark_platform import channel_at

@@ -15,7 +15,7 @@ from agent.config import Secret
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.messages import Address, Outbound
 from agent.net.http import HttpClient
-from tests.contracts.channel import answer, listening, stand
+from tests.contracts.listener import answer, listening, stand
 from tests.fakes import synapse
 from tests.fakes.matrix_platform import MatrixPlatform
 from tests.fakes.relay import Relay

@@ -12,7 +12,7 @@ from agent.errors import ChannelRefused, ChannelUnavailable, ConfigRefused
 from agent.net.http import HttpClient
 from agent.settings import Paths
 from agent.system.clock import SystemClock
-from tests.contracts.channel import Listener
+from tests.contracts.listener import Listener
 from tests.fakes import synapse
 from tests.waits import wait_until
 

@@ -23,7 +23,8 @@ from agent.channels.settings import ChannelsSettings, MatrixSettings
 from agent.config import Secret
 from agent.settings import Paths
 from agent.system.clock import SystemClock
-from tests.contracts.channel import CHECKS, answer, listening, stand
+from tests.contracts.channel import CHECKS
+from tests.contracts.listener import answer, listening, stand
 from tests.contracts.test_channel import Check
 from tests.fakes import element_program, synapse
 from tests.fakes.matrix_sealed_platform import SealedMatrixPlatform

@@ -15,7 +15,7 @@ from agent.channels.mattermost.send import literal, shown
 from agent.errors import MessageRefused
 from agent.messages import Address, Outbound
 from agent.net.http import HttpClient
-from tests.contracts.channel import Listener, answer, listening
+from tests.contracts.listener import Listener, answer, listening
 from tests.fakes import mattermost_server
 from tests.fakes.mattermost_platform import MattermostPlatform
 from tests.fakes.mattermost_server import ANNA, DM, ROBOT, ROOM, MattermostServer

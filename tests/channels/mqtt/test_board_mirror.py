@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from agent.messages import Outbound
-from tests.contracts.channel import listening
+from tests.contracts.listener import listening
 from tests.fakes import mosquitto
 from tests.fakes.mqtt_platform import MqttPlatform, running
 from tests.waits import wait_until

@@ -14,7 +14,7 @@ from agent.channels.mqtt.channel import MqttChannel
 from agent.errors import ChannelUnavailable, StorageFull
 from agent.messages import Inbound, Outbound, Provenance
 from tests.contracts import channel
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes import mosquitto
 from tests.fakes.clock import SteppedClock
 from tests.fakes.mqtt_platform import MqttPlatform, running

@@ -15,7 +15,7 @@ from agent.channels.mqtt.own_mirror import OwnState, UpdateState
 from agent.channels.settings import MqttSettings
 from agent.messages import Address, Inbound
 from agent.system.clock import SystemClock
-from tests.contracts.channel import listening
+from tests.contracts.listener import listening
 from tests.fakes import mosquitto, mqtt_peer
 from tests.fakes.board import FakeBoard
 from tests.fakes.mqtt_peer import MqttPeer

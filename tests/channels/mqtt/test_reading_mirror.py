@@ -13,7 +13,7 @@ from agent.channels.settings import MqttSettings
 from agent.readings.series import Series, SeriesKind
 from agent.readings.summary import Moment
 from agent.system.clock import SystemClock
-from tests.contracts.channel import listening
+from tests.contracts.listener import listening
 from tests.fakes import mosquitto, mqtt_peer
 from tests.fakes.board import FakeBoard
 from tests.fakes.mqtt_peer import MqttPeer

@@ -20,7 +20,7 @@ from agent.settings import surroundings
 from agent.storage.files import write_atomic
 from agent.system.clock import SystemClock
 from tests.contracts import channel
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes import ntfy_server
 from tests.fakes.http_wire import Request
 from tests.fakes.ntfy_platform import TOPIC, NtfyPlatform

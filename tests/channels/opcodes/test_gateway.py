@@ -7,7 +7,7 @@ from agent.channels.opcodes import gateway
 from agent.channels.opcodes.gateway import MOST_FRUITLESS
 from agent.errors import ChannelRefused, ChannelUnavailable
 from agent.net.http import HttpClient
-from tests.contracts.channel import Listener, listening
+from tests.contracts.listener import Listener, listening
 from tests.fakes import qq_server
 from tests.fakes.clock import HastyClock
 from tests.fakes.qq_platform import channel_at

@@ -8,7 +8,7 @@ from agent.channels.base import Answer, Question
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.messages import Attachment, Whose
 from tests.channels.qq.conftest import ME, World, begun
-from tests.contracts.channel import Listener, answer, listening
+from tests.contracts.listener import Listener, answer, listening
 from tests.fakes.clock import SteppedClock
 from tests.fakes.qq_server import (
     ANNA,

@@ -1,5 +1,5 @@
 from tests.channels.qq.conftest import ME, World, begun
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes.qq_server import ANNA_IN_ROOM, ROOM
 
 SOMEBODY = {"id": "2727", "member_openid": "2727", "is_you": False, "scope": "single"}

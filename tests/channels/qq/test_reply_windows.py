@@ -24,7 +24,7 @@ from agent.channels.qq.reply_windows import (
 from agent.errors import ChannelUnavailable
 from agent.messages import Attachment, Inbound
 from agent.net.http import HttpClient
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes import qq_server
 from tests.fakes.clock import SteppedClock
 from tests.fakes.qq_platform import channel_at

@@ -2,7 +2,7 @@ import html
 import re
 
 from tests.channels.qq.conftest import World, begun
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 
 CALLS = '@everyone <@!123> <@A1B2> <qqbot-at-everyone /> <qqbot-at-user id="7" /> a < b && c > d'
 

@@ -15,7 +15,7 @@ from agent.channels.base import Answer, Question
 from agent.channels.slack.events_api import REPLAY_WINDOW_S
 from agent.errors import ChannelRefused, StorageFull
 from agent.gateway.request import BODY_TIMEOUT_S
-from tests.contracts.channel import Listener, answer, listening
+from tests.contracts.listener import Listener, answer, listening
 from tests.fakes.slack_platform import CALLED
 from tests.fakes.slack_posted_platform import SlackPostedPlatform, running
 from tests.fakes.slack_poster import FORM, PATIENCE_S, signed

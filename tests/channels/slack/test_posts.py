@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from agent.errors import ChannelUnavailable
 from agent.messages import Outbound
 from agent.net.http import HttpClient
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes import slack_server
 from tests.fakes.slack_platform import SlackPlatform
 from tests.fakes.slack_server import Fault, SlackServer

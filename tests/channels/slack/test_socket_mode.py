@@ -10,7 +10,7 @@ from agent.channels.settings import SlackSettings
 from agent.channels.slack.socket_mode import MOST_BEGUN
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.net.http import HttpClient
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes import slack_server
 from tests.fakes.slack_platform import CALLED, SlackPlatform, channel_at
 from tests.fakes.slack_server import Fault, SlackServer

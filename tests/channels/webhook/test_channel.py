@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.contracts import channel
+from tests.contracts.listener import answer, listening
 from tests.fakes.webhook_platform import WebhookPlatform, running
 
 ABSENT = {
@@ -33,9 +34,9 @@ async def test_the_webhook(
 
 
 async def test_a_message_in_a_group_says_so(platform: WebhookPlatform) -> None:
-    async with channel.listening(platform.channel) as listener:
+    async with listening(platform.channel) as listener:
         await platform.write("dinner?", is_group=True)
         [heard] = await listener.first()
         assert (heard.is_group, heard.reply_target, heard.sender) == (True, "kitchen", "alice")
-        await platform.channel.send(channel.answer(heard, "Soup."))
+        await platform.channel.send(answer(heard, "Soup."))
         assert platform.shown(heard) == ["Soup."]

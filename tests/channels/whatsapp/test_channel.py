@@ -10,7 +10,7 @@ from agent.channels.base import Answer, Mark, Question
 from agent.channels.whatsapp.events import verify_token
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.messages import Attachment
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes.whatsapp_platform import WhatsAppPlatform, running
 from tests.fakes.whatsapp_server import ANNA, APP_SECRET, body_of
 from tests.waits import stays, wait_until

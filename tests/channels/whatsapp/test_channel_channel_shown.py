@@ -7,7 +7,7 @@ from agent.channels.base import Question
 from agent.channels.push_ledger import MAX_MESSAGES
 from agent.channels.whatsapp.events import verify_token
 from agent.messages import Whose
-from tests.contracts.channel import listening
+from tests.contracts.listener import listening
 from tests.fakes.whatsapp_platform import WhatsAppPlatform, running
 from tests.fakes.whatsapp_server import APP_SECRET, body_of
 

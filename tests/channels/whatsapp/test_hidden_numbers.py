@@ -8,7 +8,7 @@ from agent.channels.whatsapp import hidden_numbers
 from agent.channels.whatsapp.hidden_numbers import HiddenNumbers
 from agent.errors import MessageRefused
 from agent.messages import NOT_KEPT, Outbound
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes.whatsapp_platform import WhatsAppPlatform, running
 from tests.fakes.whatsapp_server import ANNA, NUMBER_ID
 from tests.waits import wait_until

@@ -13,7 +13,7 @@ from agent.channels.whatsapp.reply_windows import MAX_PEOPLE, WINDOW_S, WhatsApp
 from agent.errors import ChannelUnavailable
 from agent.messages import Inbound, Outbound
 from agent.messaging import outbox
-from tests.contracts.channel import answer, listening
+from tests.contracts.listener import answer, listening
 from tests.fakes import dispatching
 from tests.fakes.clock import SteppedClock
 from tests.fakes.dispatching import Running

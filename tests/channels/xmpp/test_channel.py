@@ -6,8 +6,8 @@ from agent.channels.xmpp import connection, send
 from agent.channels.xmpp.receive import CANNOT_READ
 from agent.errors import ChannelUnavailable, MessageRefused
 from agent.messages import Outbound
-from tests.contracts.channel import answer
-from tests.contracts.channel import listening as at_work
+from tests.contracts.listener import answer
+from tests.contracts.listener import listening as at_work
 from tests.fakes.prosody import HOST
 from tests.fakes.xmpp_platform import XmppPlatform
 from tests.waits import wait_until

@@ -3,8 +3,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from agent.messages import Attachment
-from tests.contracts.channel import answer
-from tests.contracts.channel import listening as at_work
+from tests.contracts.listener import answer
+from tests.contracts.listener import listening as at_work
 from tests.fakes import prosody, xmpp_conversation
 from tests.fakes.xmpp_platform import XmppPlatform
 from tests.waits import wait_until

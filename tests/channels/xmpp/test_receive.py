@@ -8,8 +8,8 @@ import pytest
 from agent.channels.xmpp import archive, connection, receive
 from agent.errors import ChannelUnavailable, StorageFull
 from agent.messages import Inbound
-from tests.contracts.channel import answer
-from tests.contracts.channel import listening as at_work
+from tests.contracts.listener import answer
+from tests.contracts.listener import listening as at_work
 from tests.fakes import prosody, xmpp_conversation
 from tests.fakes.xmpp_platform import XmppPlatform
 from tests.waits import wait_until

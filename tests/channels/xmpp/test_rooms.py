@@ -9,8 +9,8 @@ from agent.channels.xmpp import receive
 from agent.channels.xmpp.channel import XmppChannel
 from agent.errors import ChannelUnavailable
 from agent.messages import Outbound
-from tests.contracts.channel import answer
-from tests.contracts.channel import listening as at_work
+from tests.contracts.listener import answer
+from tests.contracts.listener import listening as at_work
 from tests.fakes import prosody, xmpp_conversation
 from tests.fakes.prosody import ROOMS
 from tests.fakes.xmpp_person import present
