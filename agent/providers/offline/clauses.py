@@ -149,12 +149,15 @@ def aims(amount: Amount, pieces: Sequence[Piece], *, verb_final: bool) -> bool:
 
 
 def is_step(amount: Amount, pieces: Sequence[Piece]) -> bool:
-    """Return true if a number is by how much: by 10, um 10 Grad, 10 degrees more."""
+    """Return true if a number is by how much: by 10, um 10 Grad, 10 degrees more, down 10 %."""
     first, last = pieces.index(amount.pieces[0]), pieces.index(amount.pieces[-1])
     before = pieces[first - 1].senses if first else ()
     behind = next((one.senses for one in pieces[last + 1 :] if one.senses != ("stop",)), ())
-    by = "step" in before and "aim" not in before
-    return by or not {"step", *RELATIVE}.isdisjoint(behind)
+    if "aim" not in before and not {"step", "way"}.isdisjoint(before):
+        return True
+    # Down behind a number that is aimed at only says the same again: auf 18 Grad runter
+    ways = {"way"} if all("aim" not in one.senses for one in pieces[:first]) else set()
+    return not {"step", *RELATIVE, *ways}.isdisjoint(behind)
 
 
 def _is_nameable(piece: Piece) -> bool:

@@ -43,7 +43,7 @@ _FAR = "negate no cancel suppose report later switch set move on off open closed
 _REACHING = frozenset(_FAR.split())
 _VERBS = frozenset({"switch", "set", "move"})
 # Words that say nothing against an act, and those that do only where nothing earlier is meant
-_KIND = "request filler amend stop greet thanks object done lead aim step but all both yes mine"
+_KIND = "request filler amend stop greet thanks object done lead aim step way but all both yes mine"
 _BACK = "more less slightly greatly again another ask first second third particle state"
 _HARMLESS, _POINTING = frozenset((*_KIND.split(), "join", "too")), frozenset(_BACK.split())
 
