@@ -27,6 +27,7 @@ from agent.providers.offline.plan import (
 )
 from agent.providers.offline.scheduled_orders import JOB_NAME
 from agent.providers.offline.senses import actions, values
+from agent.providers.offline.statements import statements_of
 from agent.providers.offline.time_phrases import TimeKind, TimePhrase, time_phrase_of
 from agent.providers.offline.time_vocabulary import LIGHT
 from agent.providers.offline.timed_tokens import TokenKind, sentence_of
@@ -75,7 +76,7 @@ async def timed(analysis: Analysis, box: Toolbox, read: _Reads, read_now: _Reads
     when = time_phrase_of(analysis.text, analysis.code, TimeKind.FOR, TimeKind.UNTIL)
     if when is None or not when.rest or not _names_no_timer(when.rest, analysis.code):
         return None
-    return await _lasting(when, box, read)
+    return await _lasting(analysis, when, box, read)
 
 
 async def _later(analysis: Analysis, when: TimePhrase, box: Toolbox, read: _Reads) -> Step | None:
@@ -135,7 +136,9 @@ def _at(when: TimePhrase) -> dict[str, Any]:
     return {"every" if when.kind is TimeKind.EVERY else "at": when.told}
 
 
-async def _lasting(when: TimePhrase, box: Toolbox, read: _Reads) -> Step | None:
+async def _lasting(
+    analysis: Analysis, when: TimePhrase, box: Toolbox, read: _Reads
+) -> Step | None:
     step = await read(when.rest)
     if not isinstance(step, (CallStep, AskStep)) or not _moves(step, box):
         # What is wrong with the order itself is the better answer
@@ -144,6 +147,8 @@ async def _lasting(when: TimePhrase, box: Toolbox, read: _Reads) -> Step | None:
         )
         return step if is_told else None
     if when.kind is TimeKind.FOR:
+        if _spreads(step, analysis):
+            return SayStep("for_one")
         # Without such a tool another may take a duration of its own
         lasting = _for(step, _whole(when.seconds), box)
         return _asked(lasting, box) if when.is_doubtful else lasting
@@ -153,6 +158,18 @@ async def _lasting(when: TimePhrase, box: Toolbox, read: _Reads) -> Step | None:
     if box.find(NOW) is None:
         return SayStep("until_when")
     return CallStep((Order(NOW, {}),), UNTIL)
+
+
+def _spreads(step: CallStep | AskStep, analysis: Analysis) -> bool:
+    """Return true if a length would be of more than it was said of: on for 5 min, then off."""
+    orders = step.orders if isinstance(step, CallStep) else ()
+    if any(FOR_SECONDS in order.arguments for order in orders):
+        # It has one of its own already: for 5 or 10 minutes
+        return True
+    # Turn the light and the pump on: a verb here, its value there
+    said = [one.senses for one in statements_of(analysis)]
+    deeds = max(sum(bool(one & kind) for one in said) for kind in (actions(), values()))
+    return min(len(orders), deeds) > 1
 
 
 def _asked(step: Step | None, box: Toolbox) -> Step | None:
@@ -171,6 +188,8 @@ async def until(analysis: Analysis, result: str, box: Toolbox, read: _Reads) -> 
     step = await read(when.rest) if when is not None and seconds is not None else None
     if not isinstance(step, CallStep) or seconds is None:
         return SayStep("until_when")
+    if _spreads(step, analysis):
+        return SayStep("for_one")
     return _for(step, seconds, box) or SayStep("for_one")
 
 

@@ -176,6 +176,45 @@ async def test_an_end_at_a_time_is_counted_from_now() -> None:
     assert told.text == "The pump is on for 1 h 29 min 30 s, then off."
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pump on for 5 minutes then relay on",
+        "turn the pump on and the relay off for 5 minutes",
+        "mach die Pumpe für 5 Minuten an und das Relais aus",
+        "打开水泵5分钟然后打开继电器",
+        "펌프 5분 켜고 릴레이 켜",
+        "펌프 5분이나 10분 켜",
+    ],
+)
+async def test_a_length_is_of_no_second_deed_and_of_no_second_length(text: str) -> None:
+    response = await answered(user_said(text))
+    assert not response.tool_calls
+    assert not response.text.endswith("?")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "turn on the pump and the relay for 5 minutes",
+        "turn the pump and the relay on for 5 minutes",
+    ],
+)
+async def test_a_length_is_of_all_things_of_one_deed(text: str) -> None:
+    calls = await called(text)
+    assert [(given["pin"], given["for_seconds"]) for _, given in calls] == [
+        ("pump", 300),
+        ("relay", 300),
+    ]
+
+
+async def test_an_end_at_a_time_is_of_no_second_deed() -> None:
+    asked = user_said("turn on the pump until half past nine and the relay off")
+    (look,) = (await answered(asked)).tool_calls
+    now = '{"time": "2026-11-22T20:00:30+01:00"}'
+    assert not (await answered(asked, *_came_of(look, now))).tool_calls
+
+
 async def test_a_clock_that_tells_nothing_ends_nothing() -> None:
     asked = user_said("turn on the pump until half past nine")
     (look,) = (await answered(asked)).tool_calls
