@@ -136,9 +136,7 @@ def _at(when: TimePhrase) -> dict[str, Any]:
     return {"every" if when.kind is TimeKind.EVERY else "at": when.told}
 
 
-async def _lasting(
-    analysis: Analysis, when: TimePhrase, box: Toolbox, read: _Reads
-) -> Step | None:
+async def _lasting(analysis: Analysis, when: TimePhrase, box: Toolbox, read: _Reads) -> Step | None:
     step = await read(when.rest)
     if not isinstance(step, (CallStep, AskStep)) or not _moves(step, box):
         # What is wrong with the order itself is the better answer

@@ -214,7 +214,7 @@ def _fill_numbers(profile: Profile, clause: Clause, arguments: dict[str, Any]) -
     waiting.sort(key=lambda one: (one.kept_by is not None, not one.required))
     used = 0
     for amount in clause.amounts:
-        parameter = _meant_by(amount, waiting)
+        parameter = _meant_by(amount, waiting, clause.spelling)
         number = None if parameter is None else converted(amount, parameter.unit)
         if parameter is None or number is None:
             continue
@@ -226,9 +226,19 @@ def _fill_numbers(profile: Profile, clause: Clause, arguments: dict[str, Any]) -
     return used
 
 
-def _meant_by(amount: Amount, waiting: Sequence[Parameter]) -> Parameter | None:
+def may_mean(amount: Amount, parameter: Parameter, spelling: str) -> bool:
+    """Return true if a number may be this argument.
+
+    One that can be left as it is takes no bare number: fan maximum 50 says nothing of 50 Hz.
+    """
+    said = bool(amount.unit) or amount.is_part or f" {parameter.name} " in spelling
+    fits = converted(amount, parameter.unit) is not None
+    return fits and (said or parameter.kept_by is None)
+
+
+def _meant_by(amount: Amount, waiting: Sequence[Parameter], spelling: str) -> Parameter | None:
     """Return the argument of the unit that was said, else the first that takes such a number."""
-    fitting = [one for one in waiting if converted(amount, one.unit) is not None]
+    fitting = [one for one in waiting if may_mean(amount, one, spelling)]
     exact = [one for one in fitting if amount.unit and one.unit]
     return next(iter(exact or fitting), None)
 

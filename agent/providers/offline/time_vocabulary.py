@@ -16,7 +16,9 @@ from agent.providers.offline.units import Unit, UnitKind, split
 UNIT_S: Mapping[str, float] = {"d": 86_400.0, "h": 3600.0, "min": 60.0, "s": 1.0}
 _SPAN_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0}
 # Senses of the vocabulary that say nothing: articles, politeness, whose it is
-_LIGHT_SENSES = frozenset({"stop", "filler", "amend", "request", "mine", "greet", "thanks", "yes", "way"})
+_LIGHT_SENSES = frozenset(
+    {"stop", "filler", "amend", "request", "mine", "greet", "thanks", "yes", "way"}
+)
 LIGHT = "light"
 _MONTHS, _OTHER_DAYS = "months", "other_days"
 # Lists that are looked for by themselves

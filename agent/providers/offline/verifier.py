@@ -22,6 +22,7 @@ from agent.providers.offline.names import PLACE
 from agent.providers.offline.pieces import Analysis, Piece
 from agent.providers.offline.plan import Order
 from agent.providers.offline.senses import actions, closeness, quantities, things, values
+from agent.providers.offline.slots import may_mean
 from agent.providers.offline.statements import OFF, ON, Statement, statements_of, taken_back
 from agent.providers.offline.toolbox import (
     Choice,
@@ -114,6 +115,7 @@ class _Ledger:
         self.is_half_named = False
         self._clauses = statements_of(analysis)
         self._verb_final = lexicon(analysis.code).verb_final
+        self._spelling = f" {' '.join(one.text for one in analysis.pieces)} "
         self._asks = "?" in analysis.text.replace("？", "?")
 
     def takes(self, order: Order, profile: Profile) -> bool:
@@ -273,7 +275,8 @@ class _Ledger:
         for amount in amounts:
             if not self._points_back and self._is_step(amount):
                 continue
-            if _is_close(converted(amount, parameter.unit), given):
+            fits = may_mean(amount, parameter, self._spelling)
+            if fits and _is_close(converted(amount, parameter.unit), given):
                 self._taken |= {id(piece) for piece in amount.pieces}
                 return True
         if self._points_back and (self.says("more") or self.says("less")):

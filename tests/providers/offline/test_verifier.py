@@ -210,3 +210,9 @@ def test_what_earlier_messages_said_need_not_be_said_again(
 )
 def test_what_is_said_beside_it_must_agree(said: str, order: Order, scope: OrderScope) -> None:
     assert fault(said, order, scope=scope) is not None
+
+
+def test_a_bare_number_is_no_argument_that_can_be_left_as_it_is() -> None:
+    order = Order("board_pwm_write", {"pin": "fan", "frequency": 50, "duty": 100})
+    assert fault("fan maximum 50", order) is not None
+    assert fault("fan maximum 50 hertz", order) is None
