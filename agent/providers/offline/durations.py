@@ -84,7 +84,7 @@ def _counted(
     if more is not None and is_more:
         end = more.end
     unit = own.units.at(units, end)
-    if unit is None or _is_divided(units, unit.end):
+    if unit is None or _is_divided(units, unit.end, own.code):
         return None
     unit_s = UNIT_S[unit.values[0]]
     end, share = unit.end, half
@@ -97,9 +97,11 @@ def _counted(
     return Duration(seconds, position, end, least_s, by_article, is_more)
 
 
-def _is_divided(units: Sequence[Unit], position: int) -> bool:
-    """Return true if 分 means parts of a hundred, not minutes: 百分之五十."""
+def _is_divided(units: Sequence[Unit], position: int, code: str) -> bool:
+    """Return true if 分 means parts of a hundred, not minutes: 百分之五十, 四分の三."""
     after = [unit.text for unit in units[position : position + 2]]
+    if after[:1] == ["の"]:
+        return count_at(units, position + 1, code) is not None
     return after[:1] == ["之"] and after[1:] not in _AFTER_ZHI
 
 

@@ -27,7 +27,7 @@ from agent.providers.offline.units import UNSPACED, Unit, UnitKind, split, tidy
 # What may come before a form that only counts at the beginning
 _LIGHT = frozenset({"request", "filler", "amend", "greet", "yes", "join", "thanks"})
 # What may come after a form that only counts at the end of a clause
-_AFTER_END = frozenset({"join", "but", "request", "suppose", "later"})
+_AFTER_END = frozenset({"join", "but", "request", "suppose", "later", "filler", "thanks"})
 _SENTENCE_ENDS = frozenset(".!?。\n")
 # Endings that the stem of an unknown English word is told by
 _ENDINGS = ("'s", "ing", "ed", "es", "s")
@@ -250,7 +250,11 @@ class _Cutter:
         if position >= len(self._units) or self._units[position].kind is UnitKind.MARK:
             return True
         after = self._own.candidates(self._units, position)
-        return bool(after) and not _AFTER_END.isdisjoint(after[0].senses)
+        if not after or not _AFTER_END.isdisjoint(after[0].senses):
+            return bool(after)
+        # Two of them say both: an aus
+        is_end = after[0].place is FormPlace.END
+        return is_end and self._ends(position + len(after[0].units))
 
     def _number(self, position: int, width: int) -> tuple[Piece, int] | None:
         """Return a spoken number, longer than the vocabulary's form or with a unit after it."""

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from agent.providers.offline.lexicon import lexicon
 from agent.providers.offline.measures import Amount, amounts_of
 from agent.providers.offline.pieces import Analysis, Piece
 from agent.providers.offline.senses import actions
@@ -34,8 +35,13 @@ def statements_of(analysis: Analysis) -> list[Statement]:
     """Return the pieces between commas and joins."""
     found: list[list[Piece]] = [[]]
     sentences = [0]
+    verb_final = lexicon(analysis.code).verb_final
     for piece in analysis.pieces:
         senses = set(piece.senses)
+        if verb_final and senses == {"amend"} and any(_is_deed(one) for one in found[-1]):
+            # Behind a deed that ends its clause: つけて いや やっぱり リレー
+            found.append([])
+            sentences.append(sentences[-1])
         ends = piece.kind is UnitKind.MARK and piece.text in _ENDS
         joins = bool({"join", "but"} & senses)
         # A verb that joins, such as 켜고, ends its own clause
@@ -52,6 +58,10 @@ def statements_of(analysis: Analysis) -> list[Statement]:
         for one, sentence in zip(found, sentences, strict=True)
         if one
     ]
+
+
+def _is_deed(piece: Piece) -> bool:
+    return not actions().isdisjoint(piece.senses)
 
 
 def taken_back(statements: Sequence[Statement], taken: AbstractSet[int]) -> str | None:

@@ -112,3 +112,10 @@ def test_a_day_alone_has_no_time_of_its_own() -> None:
 
 def test_only_the_kinds_that_are_wanted_are_found() -> None:
     assert time_phrase_of("run the fan for 8 seconds", "en", TimeKind.AT) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [("ファンを四分の三にして", "ja"), ("风扇开到四分之三", "zh")]
+)
+def test_a_part_of_the_whole_is_no_length(text: str, code: str) -> None:
+    assert time_phrase_of(text, code, *TimeKind) is None
