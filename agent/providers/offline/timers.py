@@ -161,7 +161,9 @@ def _added(read: _Read, sign: int) -> Order | None:
 
 def _start(read: _Read, sentence: Sentence) -> Order | None:
     times = (*read.amounts, *((read.set_for_s,) if read.set_for_s else ()))
-    if len(times) != 1:
+    # A number behind the word is one end of a range: timer 5 to 10 minutes
+    is_range = any(token.kind is TokenKind.NUMBER for token in sentence.tokens)
+    if len(times) != 1 or is_range:
         return None
     given: dict[str, Any] = {"seconds": _number(times[0])}
     if read.name:

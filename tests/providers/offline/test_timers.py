@@ -244,3 +244,20 @@ def test_what_is_about_something_else_is_left_to_others(text: str) -> None:
 
 def test_where_there_are_no_timers_none_is_read() -> None:
     assert said("en", "set a timer for 5 minutes", NO_TIMERS) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("en", "timer 5 to 10 minutes"),
+        ("en", "timer 5-10 minutes"),
+        ("en", "set timer 2 for 5 minutes"),
+        ("nl", "timer 2 op 5 minuten"),
+        ("zh", "计时5到10分钟"),
+        ("zh", "定时五六分钟"),
+        ("ja", "タイマー5から10分"),
+        ("ko", "타이머 5에서 10분"),
+    ],
+)
+def test_no_timer_is_set_by_half_of_a_range(code: str, text: str) -> None:
+    assert said(code, text) == SayStep("timer_unclear")
