@@ -154,8 +154,9 @@ class Voice(Struct, frozen=True):
 
     def _subject(self, order: Order, profile: Profile | None) -> str:
         """Return what an order is about; a tool's technical words are left out."""
-        name = subject(order, profile)
-        if name in order.arguments.values() or self._label(name) is not None:
+        name, device = subject(order, profile), None if profile is None else profile.device
+        is_chosen = device is not None and device.name in order.arguments
+        if is_chosen or name in order.arguments.values() or self._label(name) is not None:
             return self.thing(name)
         words = [word for word in order.tool.split("_") if word not in _TECHNICAL]
         return " ".join(words) or self.parameter(name)
@@ -242,8 +243,9 @@ class Voice(Struct, frozen=True):
 
     def _label(self, name: str) -> str | None:
         labels = self._table("labels")
-        senses = words_of(name)
         found: str | None = labels.get(name)
+        # バルブ1 is more than a valve
+        senses = () if any(char.isdigit() for char in name) else words_of(name)
         return found or (labels.get(min(senses)) if len(senses) == 1 else None)
 
     def _as_object(self, thing: str) -> str:
