@@ -253,6 +253,9 @@ def _several(drafts: Sequence[CallDraft], reason: str | None, clause: Clause) ->
         return _Meant((_prefaced(_choice_of(drafts), clause),))
     if reason is None:
         return _Meant(tuple(settle(draft) for draft in drafts[:MAX_CALLS]))
+    if clause.doubted:
+        # All but one, as for everything
+        return _Meant(instead=SayStep("left_alone"))
     return _Meant((confirmation(tuple(drafts[:MAX_CALLS]), reason),))
 
 

@@ -6,7 +6,7 @@ pins and files carry them.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from agent.providers.offline.lexicon import (
     lexicon,
     variants,
 )
-from agent.providers.offline.names import NO_NAMES, Names
+from agent.providers.offline.names import NO_NAMES, Named, Names
 from agent.providers.offline.senses import actions, lights, marks, values
 from agent.providers.offline.units import UNSPACED, Unit, UnitKind, split, tidy
 
@@ -190,9 +190,9 @@ class _Cutter:
         start = position
         if form is not None and self._names and _is_kind(form):
             start = self._after_kind(position + form.width)
-        found = self._names.at(self._units, start) if start < len(self._units) else None
+        found = self._name_at(start) if start < len(self._units) else None
         if start > position and (found is None or not found.may_light):
-            found = self._names.at(self._units, position)
+            found = self._name_at(position)
         if found is None or found.end - position < width:
             return None
         if found.may_light:
@@ -201,6 +201,24 @@ class _Cutter:
         told = form.senses if form is not None and whole else ()
         senses = (*found.senses, *(sense for sense in told if sense not in _grammar()))
         return _piece(self._units[position : found.end], senses), found.end
+
+    def _name_at(self, position: int) -> Named | None:
+        """Return an own name here, also one whose number is said as a word: valve two."""
+        if not self._names:
+            return None
+        return self._names.at(self._units, position) or self._names.at(self._as_digits, position)
+
+    @cached_property
+    def _as_digits(self) -> Sequence[Unit]:
+        return [self._as_digit(place, unit) for place, unit in enumerate(self._units)]
+
+    def _as_digit(self, place: int, unit: Unit) -> Unit:
+        # One that is a word of its own too is no number of a thing: one, ein
+        found = self._own.numerals.read(self._units, place)
+        if found is None or found.kind or found.value is None or found.value % 1:
+            return unit
+        is_word = found.end != place + 1 or bool(self._own.candidates(self._units, place))
+        return unit if is_word else replace(unit, text=str(int(found.value)))
 
     def _after_kind(self, position: int) -> int:
         """Return the place where a name may begin behind its kind: the light of the ..."""

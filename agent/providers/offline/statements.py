@@ -9,7 +9,7 @@ from msgspec import Struct
 from agent.providers.offline.lexicon import lexicon
 from agent.providers.offline.measures import Amount, amounts_of
 from agent.providers.offline.pieces import Analysis, Piece
-from agent.providers.offline.senses import actions
+from agent.providers.offline.senses import actions, values
 from agent.providers.offline.units import UnitKind
 
 ON, OFF = frozenset({"on", "open", "high"}), frozenset({"off", "closed", "low"})
@@ -77,6 +77,8 @@ def taken_back(statements: Sequence[Statement], taken: AbstractSet[int]) -> str 
         words = [one for one in statement.pieces if one.kind is not UnitKind.MARK]
         if not words or not earlier:
             continue
+        if _excepts(statement, earlier):
+            return words[0].text
         if (word := _instead(statements, place, taken)) is not None:
             return word
         later = next((one for one in statements[place:] if _orders(one, taken)), None)
@@ -84,6 +86,13 @@ def taken_back(statements: Sequence[Statement], taken: AbstractSet[int]) -> str 
         if amending is not None:
             return amending.text
     return None
+
+
+def _excepts(statement: Statement, earlier: Sequence[Statement]) -> bool:
+    """Return true for what is left out of all: all valves but valve 1."""
+    said = frozenset().union(*(one.senses for one in earlier))
+    begins = "but" in statement.pieces[0].senses and not said.isdisjoint({"all", "both"})
+    return begins and statement.senses.isdisjoint(actions() | values())
 
 
 def _amending(words: Sequence[Piece]) -> Piece | None:

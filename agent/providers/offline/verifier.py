@@ -356,12 +356,12 @@ def _best(choices: Sequence[Choice], said: frozenset[str]) -> dict[str, float]:
     marks = {one.mark for one in choices} & said
     found: dict[str, float] = {}
     several = bool({"all", "both"} & said)
-    alike = Counter(_kind(one) for one in choices)
+    alike = Counter(kind for one in choices for kind in _kinds(one))
     for one in choices:
         names = [one.name.senses, *(alias.senses for alias in one.aliases)]
-        if several and alike[_kind(one)] > 1 and _kind(one):
+        if several:
             # Heater 1 and heater 2 are all heaters
-            names.append(_kind(one))
+            names += [kind for kind in _kinds(one) if kind and alike[kind] > 1]
         there = {f"{PLACE}{place}" for place in one.facts.places} & said
         if several and there and not marks:
             found[one.text] = _OWN
@@ -374,9 +374,10 @@ def _best(choices: Sequence[Choice], said: frozenset[str]) -> dict[str, float]:
     return found
 
 
-def _kind(choice: Choice) -> frozenset[str]:
-    """Return the name of a thing without its number."""
-    return frozenset(one for one in choice.name.senses if not one.startswith("~"))
+def _kinds(choice: Choice) -> set[frozenset[str]]:
+    """Return the names of a thing without its number."""
+    names = (choice.name, *choice.aliases)
+    return {frozenset(one for one in name.senses if not one.startswith("~")) for name in names}
 
 
 def _value(said: frozenset[str], choice: Choice | None) -> str:

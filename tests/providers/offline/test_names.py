@@ -88,3 +88,52 @@ async def test_own_names_places_and_groups_are_acted_on(said: str, wanted: str) 
 )
 async def test_what_only_sounds_like_a_name_moves_nothing(said: str) -> None:
     assert "write" not in outcome(await Talk(TOOLS).say(said))
+
+
+VALVES = spec(
+    "garden_gpio_write",
+    "Switch an output on or off.",
+    {
+        "pin": {
+            "enum": ["out_1", "out_2"],
+            "description": "out_1 (valve 1, Ventil 1, válvula 1, vanne 1, valvola 1, klep 1, 1号阀门), "
+            "out_2 (valve 2, Ventil 2, válvula 2, vanne 2, valvola 2, klep 2, 2号阀门)",
+        },
+        "value": {"enum": ["off", "on"]},
+    },
+    effect=Effect.ACTUATE,
+)
+OPENED = "garden_gpio_write pin=out_2 value=on"
+BOTH = f"garden_gpio_write pin=out_1 value=on; {OPENED}"
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("open valve two", OPENED),
+        ("Ventil zwei auf", OPENED),
+        ("abre la válvula dos", OPENED),
+        ("ouvre la vanne deux", OPENED),
+        ("apri la valvola due", OPENED),
+        ("open klep twee", OPENED),
+        ("打开二号阀门", OPENED),
+        ("open valve twenty two", "ask"),
+        ("open two valves", "ask"),
+        ("open both valves", BOTH),
+        ("open all the valves", BOTH),
+        ("öffne beide Ventile", BOTH),
+        ("apri entrambe le valvole", BOTH),
+        ("把两个阀门都打开", BOTH),
+        ("open all valves but valve 1", "say"),
+        ("open both valves but the first", "say"),
+        ("open all valves, valve 1 not", "say"),
+        ("open all valves excluding valve 1", "say"),
+        ("öffne alle Ventile ausgenommen Ventil 1", "say"),
+        ("ouvre les deux vannes hormis la vanne 1", "say"),
+        ("apri tutte le valvole salvo la valvola 1", "say"),
+        ("open alle kleppen uitgezonderd klep 1", "say"),
+    ],
+)
+async def test_a_name_with_a_number_is_said_in_words_and_of_several(said: str, wanted: str) -> None:
+    response = await Talk((*RICH, VALVES)).say(said)
+    assert outcome(response) == wanted, response.text
