@@ -100,15 +100,23 @@ def _one(analysis: Analysis, clauses: Sequence[Clause]) -> Clause:
 
 def _is_wish(clause: Clause, code: str) -> bool:
     """Return true for a wish to be told something, not to have something done."""
-    marks = clause.marks
+    marks = clause.marks - ({"ask", "fact"} if _begins(clause) else set())
     limited = bool(marks & {"above", "below"}) and bool(clause.amounts)
     if clause.actions - {"read"} or ("fact" in marks and "suppose" not in marks):
         return False
     if "watch" in marks:
         asks = "ask" in marks and "suppose" not in marks
         return not asks and bool(limited or _names_change(clause) or clause.things)
-    supposed = bool(marks & {"suppose", "later"}) or not lexicon(code).wording["if_asks"]
+    is_if = bool(lexicon(code).wording["if_asks"])
+    supposed = bool(marks & {"suppose", "later"}) or not is_if
+    limited |= {"suppose", "state"} <= marks and bool(clause.values) and not is_if
     return limited and supposed and "read" in clause.actions and "question" not in marks
+
+
+def _begins(clause: Clause) -> bool:
+    """Return true if the wish comes before the word that could ask: warn me when."""
+    found = (one.senses for one in clause.pieces if {"watch", "ask", "fact"} & {*one.senses})
+    return "watch" in next(found, ()) and "question" not in clause.colours
 
 
 def _names_change(clause: Clause) -> bool:

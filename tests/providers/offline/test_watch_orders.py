@@ -168,3 +168,32 @@ async def test_a_watch_that_is_to_be_silent_at_a_time_is_not_removed(said: str) 
     talk = Talk(RICH, RESULTS | {"watch_list": one})
     await talk.ask(said)
     assert talk.calls == []
+
+
+@pytest.mark.parametrize(
+    ("said", "becomes"),
+    [
+        ("Sag mir, wenn die Pumpe ausgeht", "off"),
+        ("dis-moi quand la pompe s'éteint", "off"),
+        ("previens moi quand la pompe s'allume", "on"),
+        ("avísame cuando se apague la bomba", "off"),
+        ("avvisami quando la pompa si spegne", "off"),
+        ("avisa-me quando a bomba se desligar", "off"),
+        ("waarschuw me als de pomp uitgaat", "off"),
+        ("zeg het me als de pomp aangaat", "on"),
+        ("ポンプが止まったら教えて", "off"),
+        ("펌프 꺼지면 알려줘", "off"),
+    ],
+)
+async def test_what_goes_off_by_itself_is_watched_and_not_turned_off(
+    said: str, becomes: str
+) -> None:
+    added = await _added(said)
+    assert (added["pin"], added["becomes"]) == ("pump", becomes)
+
+
+async def test_a_wish_to_be_warned_when_is_no_question_about_watches() -> None:
+    added = await _added("préviens-moi quand l'humidité dépasse 70 pour cent")
+    assert (added["pin"], added["above"]) == ("climate.humidity", 70)
+    talk = Talk(RICH, RESULTS)
+    assert outcome(await talk.say("quelles alarmes y a-t-il quand il pleut ?")) != "watch_add"
