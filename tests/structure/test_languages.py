@@ -22,6 +22,7 @@ _SLOT = re.compile(r"\{(\w*)\}")
 _OWN = frozenset(
     {
         *("words", "acts", "acts_at_start", "acts_at_end", "at_start", "at_end", "alone", "talk"),
+        "before_number",
         *("times", "times_at_start", "numbers", "numerals", "fractions", "labels", "objects"),
         *("language", "traditional", "feminine", "like", "measures", "separable"),
     }

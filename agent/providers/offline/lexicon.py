@@ -44,6 +44,8 @@ class FormPlace(enum.Enum):
     ANYWHERE = "words"
     # Only before everything that carries weight
     START = "at_start"
+    # Only where a number comes next
+    NUMBER = "before_number"
     # Only as the last of a clause, such as the `an` of a German verb
     END = "at_end"
     # Only as the whole of what is said
@@ -59,6 +61,7 @@ _TABLES = (
     ("at_start", FormPlace.START),
     ("acts_at_start", FormPlace.START),
     ("times_at_start", FormPlace.START),
+    ("before_number", FormPlace.NUMBER),
     ("at_end", FormPlace.END),
     ("acts_at_end", FormPlace.END),
 )
@@ -241,7 +244,7 @@ def _merged(data: Mapping[str, Any]) -> list[VocabularyForm]:
             key = (form.units, place, form.suffix)
             # A verb at the beginning is no thing: lock the door
             anywhere = senses.get((form.units, FormPlace.ANYWHERE, form.suffix), ())
-            anywhere = () if table == "acts_at_start" else anywhere
+            anywhere = () if table in {"acts_at_start", "before_number"} else anywhere
             known = senses.get(key, anywhere)
             senses[key] = _meant(*dict.fromkeys((*known, *form.senses)))
     return [

@@ -243,7 +243,15 @@ class _Cutter:
             return False
         if form.place is FormPlace.START:
             return self._only_light
+        if form.place is FormPlace.NUMBER:
+            return self._is_number(position + len(form.units))
         return form.place is not FormPlace.END or self._ends(position + len(form.units))
+
+    def _is_number(self, position: int) -> bool:
+        if position >= len(self._units):
+            return False
+        is_digits = self._units[position].kind is UnitKind.NUMBER
+        return is_digits or self._own.numerals.read(self._units, position) is not None
 
     def _is_label(self, form: VocabularyForm, position: int) -> bool:
         """Return true if one letter is part of a name, not an article: relay E off."""

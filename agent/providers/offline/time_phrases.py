@@ -297,9 +297,11 @@ def _take_clock(units: Sequence[Unit], at: int, parts: _Parts, own: TimeVocabula
         return False
     before = own.tags.at(units, at)
     values = before.values if before else ()
-    led = before is not None and not {"at", "until"}.isdisjoint(values)
+    led = before is not None and not {"at", "until", "at_hour"}.isdisjoint(values)
     start = before.end if before is not None and led else at
-    bare = led or bool({"every", "part"} & set(parts.seen))
+    # The pump has 2 valves: without its accent, à is before hours alone
+    is_told = led and "at_hour" not in values
+    bare = is_told or bool({"every", "part"} & set(parts.seen))
     found = clocktime_at(units, start, own, bare=bare)
     if found is None:
         part = daypart_at(units, start, own) if led else None

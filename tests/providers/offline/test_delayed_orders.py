@@ -147,6 +147,9 @@ async def test_numbers_in_the_text_of_a_reminder_are_its_own(text: str, kept: st
         "turn on the pomp for 8 seconds",
         "wait until noon and then turn on the pump",
         "schalte die Pumpe nicht in 5 Minuten ein",
+        "la pompe a 2 vannes",
+        "il a allume la pompe a 8h",
+        "allume la pompe qui a 2 vannes",
     ],
 )
 async def test_what_is_no_plain_order_is_not_done_at_any_time(text: str) -> None:
@@ -339,6 +342,8 @@ CLOCKS = [
     ("enciende la bomba a las 2 horas", "02:00 or 14:00"),
     ("schalte die Pumpe 8 Uhr ein", "08:00 or 20:00"),
     ("allume la pompe à 21", "21:00"),
+    ("allume la pompe a 21h15", "21:15"),
+    ("allume la pompe a sept heures et demie", "07:30 or 19:30"),
     ("turn the pump on at 21", "21:00"),
 ]
 
