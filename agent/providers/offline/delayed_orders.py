@@ -4,7 +4,7 @@ The time is read apart; what is left of the sentence is understood as if it had 
 with everything that keeps an order from being done. What is to be done later is kept in words.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -26,13 +26,14 @@ from agent.providers.offline.plan import (
     confirmation,
 )
 from agent.providers.offline.scheduled_orders import JOB_NAME
-from agent.providers.offline.senses import actions, values
+from agent.providers.offline.senses import actions, marks, values
 from agent.providers.offline.statements import statements_of
 from agent.providers.offline.time_phrases import TimeKind, TimePhrase, time_phrase_of
 from agent.providers.offline.time_vocabulary import LIGHT
 from agent.providers.offline.timed_tokens import TokenKind, sentence_of
 from agent.providers.offline.timers import START
 from agent.providers.offline.toolbox import Toolbox
+from agent.providers.offline.units import UnitKind
 
 REMINDER = "reminder_set"
 NOW = "time_now"
@@ -47,6 +48,8 @@ _NO_ORDER = frozenset(
 )
 _NO_WISH = frozenset({"negate", "suppose", "past"})
 _LOOKS = frozenset({"read", "list"})
+# What may stand behind a length and says nothing of it
+_POLITE = frozenset({"request", "thanks"})
 # Kinds of tokens that a date or a repetition may have
 _COUNTED = frozenset({TokenKind.DURATION, TokenKind.NUMBER, TokenKind.ORDINAL})
 # What is left of a reminder's words when its time and its verb are gone
@@ -140,22 +143,41 @@ async def _lasting(analysis: Analysis, when: TimePhrase, box: Toolbox, read: _Re
     step = await read(when.rest)
     if not isinstance(step, (CallStep, AskStep)) or not _moves(step, box):
         # What is wrong with the order itself is the better answer
-        is_told = (
-            isinstance(step, SayStep) and step.key == "unaccounted" and when.kind is TimeKind.FOR
-        )
+        is_for = when.kind is TimeKind.FOR and when.bare is None
+        is_told = isinstance(step, SayStep) and step.key == "unaccounted" and is_for
         return step if is_told else None
     if when.kind is TimeKind.FOR:
         if _spreads(step, analysis):
             return SayStep("for_one")
         # Without such a tool another may take a duration of its own
         lasting = _for(step, _whole(when.seconds), box)
-        return _asked(lasting, box) if when.is_doubtful else lasting
+        vague = when.is_doubtful or (when.bare is not None and _is_vague(when.bare, analysis))
+        return _asked(lasting, box) if vague else lasting
     if isinstance(step, AskStep):
         # Its answer would come when the time is another
         return None
     if box.find(NOW) is None:
         return SayStep("until_when")
     return CallStep((Order(NOW, {}),), UNTIL)
+
+
+def _is_vague(bare: tuple[int, int], analysis: Analysis) -> bool:
+    """Return true for a length that is not plainly how long something is on: off 5 minutes."""
+    start, end = bare
+    said = frozenset(one for piece in analysis.pieces for one in piece.senses) & values()
+    before = [one for one in analysis.pieces if one.end <= start][-1:]
+    behind = [one for one in analysis.pieces if one.start >= end][:1]
+    # Beside a word that weighs nothing it may be anything: seit 5 Minuten, the 5 minute light
+    led = all(one.senses and marks().isdisjoint(one.senses) for one in before)
+    ends = all(one.kind is UnitKind.MARK or _is_end(one.senses) for one in behind)
+    return not (before and led and ends and said <= {"on", "open"})
+
+
+def _is_end(senses: Sequence[str]) -> bool:
+    """Return true for the rest of a deed or a please: an, anmachen, bitte."""
+    return bool(senses) and (
+        not values().isdisjoint(senses) or (marks() - _POLITE).isdisjoint(senses)
+    )
 
 
 def _spreads(step: CallStep | AskStep, analysis: Analysis) -> bool:

@@ -56,6 +56,7 @@ class TimePhrase(Struct, frozen=True):
         is_part: what stands beside it makes it another day, such as December 24, next week.
         is_doubtful: it may be a length or a time of day: 8 uur, 8 heures.
         is_number: it may be any number: à 21.
+        bare: the place in the text of a length that no word tells the use of.
     """
 
     kind: TimeKind
@@ -66,6 +67,7 @@ class TimePhrase(Struct, frozen=True):
     is_part: bool = False
     is_doubtful: bool = False
     is_number: bool = False
+    bare: tuple[int, int] | None = None
 
 
 _OF_DAYS = frozenset({TimeKind.AT, TimeKind.EVERY})
@@ -113,7 +115,22 @@ def _is_part(units: Sequence[Unit], phrase: _Phrase, text: str, own: TimeVocabul
 
 
 def _phrase_at(units: Sequence[Unit], position: int, own: TimeVocabulary) -> _Phrase | None:
-    return _lasting(units, position, own) or _dated(units, position, own)
+    return (
+        _lasting(units, position, own)
+        or _dated(units, position, own)
+        or _alone(units, position, own)
+    )
+
+
+def _alone(units: Sequence[Unit], position: int, own: TimeVocabulary) -> _Phrase | None:
+    """Read a length without a word for its use: mach die Pumpe 5 Minuten an."""
+    duration = None if own.code in BARE_LASTS else duration_at(units, position, own.code)
+    if duration is None or duration.by_article or duration.is_more:
+        # Wait a minute; five more minutes
+        return None
+    place = units[position].start, units[duration.end - 1].end
+    when = TimePhrase(TimeKind.FOR, duration.seconds, bare=place)
+    return _Phrase(when, position, duration.end)
 
 
 def _lasting(units: Sequence[Unit], position: int, own: TimeVocabulary) -> _Phrase | None:

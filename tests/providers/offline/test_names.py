@@ -96,8 +96,9 @@ VALVES = spec(
     {
         "pin": {
             "enum": ["out_1", "out_2"],
-            "description": "out_1 (valve 1, Ventil 1, válvula 1, vanne 1, valvola 1, klep 1, 1号阀门), "
-            "out_2 (valve 2, Ventil 2, válvula 2, vanne 2, valvola 2, klep 2, 2号阀门)",
+            "description": "out_1 "
+            "(valve 1, Ventil 1, válvula 1, vanne 1, valvola 1, klep 1, 1号阀门), out_2 "
+            "(valve 2, Ventil 2, válvula 2, vanne 2, valvola 2, klep 2, 2号阀门)",
         },
         "value": {"enum": ["off", "on"]},
     },
