@@ -132,7 +132,9 @@ def _senses(profile: Profile) -> frozenset[str]:
 
 def _is_lendable(senses: Sequence[str], lender: Clause) -> bool:
     kinds = lender.actions | lender.values | {"negate", "request", "object"}
-    return bool(senses) and kinds.issuperset({one for one in senses if one != "join"})
+    # German aus is out of as well
+    weighing = {one for one in senses if one not in {"join", "stop"}}
+    return bool(weighing) and kinds.issuperset(weighing)
 
 
 def _meant(clause: Clause, box: Toolbox) -> _Meant | None:

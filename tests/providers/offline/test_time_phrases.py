@@ -114,6 +114,25 @@ def test_only_the_kinds_that_are_wanted_are_found() -> None:
     assert time_phrase_of("run the fan for 8 seconds", "en", TimeKind.AT) is None
 
 
+ABOUT = [
+    ("en", "turn the fan on at about 8 pm", "20:00"),
+    ("de", "mach den Lüfter gegen 20 Uhr an", "20:00"),
+    ("es", "enciende la bomba a eso de las 20", "20:00"),
+    ("it", "accendi la pompa intorno alle 20", "20:00"),
+    ("zh", "七点左右打开水泵", "07:00 or 19:00"),
+    ("zh", "大概七点打开水泵", "07:00 or 19:00"),
+    ("ja", "20時くらいにポンプをつけて", "20:00"),
+]
+
+
+@pytest.mark.parametrize(("code", "text", "told"), ABOUT)
+def test_about_a_time_is_that_time(code: str, text: str, told: str) -> None:
+    when = time_phrase_of(text, code, TimeKind.AT)
+    assert when is not None
+    assert when.told == told
+    assert all(word not in when.rest for word in ("about", "左右", "大概", "くらい", "eso"))
+
+
 @pytest.mark.parametrize(
     ("text", "code"), [("ファンを四分の三にして", "ja"), ("风扇开到四分之三", "zh")]
 )
