@@ -1,5 +1,7 @@
 import pytest
 
+from agent.providers.offline.pieces import analyse
+from agent.providers.offline.statements import statements_of, taken_back
 from tests.providers.offline.talk import Talk, outcome
 
 CORRECTED = [
@@ -27,6 +29,7 @@ CORRECTED = [
     "ポンプをつけて、すみません、ライト",
     "ポンプをつけて、ごめん、ライトをつけて",
     "ポンプをつけて、いや、リレーをつけて",
+    "ポンプつけていややっぱりリレー",
     "펌프 켜 줘, 죄송하지만 조명 켜 줘",
     "打开水泵，不好意思，打开灯",
     "打开水泵，哦，打开灯",
@@ -65,3 +68,11 @@ async def test_what_goes_on_is_done(text: str, wanted: str) -> None:
 async def test_one_after_the_other_is_no_contradiction() -> None:
     said = "turn on the pump, then turn off the pump"
     assert outcome(await Talk().say(said)).endswith("pin=pump value=off")
+
+
+def test_what_is_left_out_of_all_is_no_order() -> None:
+    everything = statements_of(analyse("turn all the lights on but the lamp", "en"))
+    taken = {id(piece) for one in everything for piece in one.pieces}
+    assert taken_back(everything, taken) == "but"
+    other = statements_of(analyse("turn all the lights off but the lamp on", "en"))
+    assert taken_back(other, {id(piece) for one in other for piece in one.pieces}) is None
