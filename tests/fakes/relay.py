@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
+from tests.fakes.raw_server import stop_listening
+
 End = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Pause = Callable[[], Awaitable[None]]
 
@@ -52,7 +54,7 @@ class Relay:
 
     async def stop(self) -> None:
         if self._server is not None:
-            self._server.close()
+            await stop_listening(self._server)
         self.cut()
         if self._at_work:
             await asyncio.wait(self._at_work)

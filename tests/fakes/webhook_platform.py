@@ -25,6 +25,7 @@ from agent.net.http import HttpClient
 from agent.system.clock import SystemClock
 from tests.fakes.gateway import KEY, LOOPBACK, answer_of, some_samples
 from tests.fakes.gateway import Answer as Reply
+from tests.fakes.raw_server import stop_listening
 from tests.waits import wait_until
 
 TRY_AGAIN_S = 0.02
@@ -209,7 +210,7 @@ async def program() -> AsyncIterator[Program]:
         yield made
     finally:
         await made.aclose()
-        server.close()
+        await stop_listening(server)
 
 
 @contextlib.asynccontextmanager
