@@ -64,9 +64,7 @@ async def test_everything_that_was_missed_comes_page_by_page(
 ) -> None:
     """A long absence from a busy room is many pages; the last ones are the newest."""
     monkeypatch.setattr(archive, "PAGE", 2)
-    async with at_work(platform.channel) as listener:
-        await platform.write("first")
-        await listener.first()
+    await hear_and_keep(platform, "first")
     missed = [f"missed {number}" for number in range(7)]
     for text in missed:
         platform.anna.say(platform.address, text)
@@ -77,10 +75,27 @@ async def test_everything_that_was_missed_comes_page_by_page(
     assert heard == [*missed, "now"]
 
 
+async def hear_and_keep(platform: XmppPlatform, text: str) -> None:
+    """Hear it as the only message; else it comes once more after the restart."""
+    position = platform.channel._listening._position
+    async with at_work(platform.channel) as listener:
+        before = position.mark("")
+        await platform.write(text)
+        await listener.first()
+
+        def is_kept() -> bool:
+            mark = position.mark("")
+            kept = (position.folder / "position.json").read_text()
+            return mark is not None and mark != before and mark.after in kept
+
+        await wait_until(is_kept)
+
+
 async def wait_for_archive(platform: XmppPlatform, last: str) -> None:
-    async with asyncio.timeout(10):
-        while last not in await platform.anna.archived():
-            pass
+    async def has_it() -> bool:
+        return last in await platform.anna.archived()
+
+    await wait_until(has_it)
 
 
 async def test_what_a_server_makes_longer_holds_up_nothing(platform: XmppPlatform) -> None:
@@ -182,19 +197,7 @@ async def test_more_than_a_page_is_caught_up_in_order(
     from agent.channels.xmpp import archive  # noqa: PLC0415 - one test looks at its pages
 
     monkeypatch.setattr(archive, "PAGE", 3)
-    position = platform.channel._listening._position
-    async with at_work(platform.channel) as all_:
-        before = position.mark("")
-        await platform.write("first")
-        await all_.first()
-
-        def is_kept() -> bool:
-            mark = position.mark("")
-            kept = (position.folder / "position.json").read_text()
-            return mark is not None and mark != before and mark.after in kept
-
-        # Else it comes once more after the restart
-        await wait_until(is_kept)
+    await hear_and_keep(platform, "first")
     for number in range(8):
         platform.anna.say(platform.address, f"number {number}")
         platform.anna.say(platform.room, f"{platform.nick}: in the room {number}")
