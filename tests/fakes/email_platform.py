@@ -129,7 +129,7 @@ class EmailPlatform:
         return channel
 
     async def write(self, text: str, *, is_group: bool = False, calls: bool = True) -> None:
-        await self._settled()
+        await self.settled()
         await self.writer.write(text)
 
     async def write_in_thread(self, text: str) -> bool:
@@ -137,7 +137,7 @@ class EmailPlatform:
         return True
 
     async def write_with_file(self, text: str, content: bytes) -> None:
-        await self._settled()
+        await self.settled()
         await self.writer.write_with_file(text, content)
 
     async def repeat(self) -> None:
@@ -175,8 +175,8 @@ class EmailPlatform:
         words = f"{answer.value} {question.question_id}\n\nOn Friday the agent wrote:\n{quoted}\n"
         await self.writer.write(words, asked)
 
-    async def _settled(self) -> None:
-        """The first start is where the mailbox is read from."""
+    async def settled(self) -> None:
+        """Wait for the first start: what was there before it is not read."""
         position = self._folder / "email" / "position.json"
         await wait_until(position.exists)
         await asyncio.sleep(0)

@@ -14,7 +14,7 @@ from agent.channels.email.replays import NOT_NAMED
 from agent.errors import ChannelUnavailable
 from tests.contracts.listener import answer, listening
 from tests.fakes.email_platform import EmailPlatform
-from tests.waits import wait_until
+from tests.waits import PATIENCE_S, wait_until
 
 
 async def test_a_letter_in_somebodys_name_is_not_read(
@@ -47,6 +47,7 @@ async def test_of_a_letter_in_somebodys_name_the_header_alone_is_read(
     monkeypatch.setattr(channel, "read_letter", reading)
     writer = platform.writer
     async with listening(platform.channel) as listener:
+        await platform.settled()
         writer.address, known = "mallory@example.org", writer.address
         await writer.write("lamp on", sender=known)
         writer.address = known
@@ -199,7 +200,7 @@ async def test_a_question_is_answered_by_every_program(
         if headers == "both":
             letter["References"] = f"{asked['references']} {asked['message-id']}"
         await platform.writer.hand_in(letter)
-        assert await asyncio.wait_for(asking, 10) is Answer.YES
+        assert await asyncio.wait_for(asking, PATIENCE_S) is Answer.YES
 
 
 async def test_a_question_about_a_letter_that_was_passed_on_is_answered(
@@ -217,7 +218,7 @@ async def test_a_question_about_a_letter_that_was_passed_on_is_answered(
         [asked] = platform.writer.letters()
         assert asked["subject"] == "Re: Fwd: the bill"
         await platform.writer.write("yes ab3d", asked, Subject="Re: Fwd: the bill")
-        assert await asyncio.wait_for(asking, 10) is Answer.YES
+        assert await asyncio.wait_for(asking, PATIENCE_S) is Answer.YES
         await platform.writer.write("Thanks.", asked, Subject="Re: Fwd: the bill")
         assert not (await listener.first(3))[2].is_forwarded
 
@@ -240,6 +241,7 @@ async def test_a_letter_that_breaks_the_parser_holds_up_no_other(platform: Email
     head = f"From: {writer.address}\r\nTo: {writer.agent}\r\nSubject: {'(' * 900}\r\n".encode()
     disposition = b"Content-Disposition: " + b"(" * 900
     async with listening(platform.channel) as listener:
+        await platform.settled()
         letter = head + disposition + b"\r\n\r\nhello\r\n"
         await writer.server.hand_in(letter, writer.address, writer.agent)
         await platform.write("real")
