@@ -21,5 +21,5 @@ async def test_a_connection_is_closed_however_far_it_was_made(passes: int) -> No
         for _ in range(passes):
             await asyncio.sleep(0)
     with client, contextlib.suppress(ConnectionResetError):
-        client.setblocking(False)
+        client.settimeout(0)
         assert client.recv(1) == b""

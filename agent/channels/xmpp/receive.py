@@ -6,7 +6,7 @@ before is answered.
 
 import asyncio
 import logging
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict, deque
 from functools import partial
 from xml.etree.ElementTree import Element
 
@@ -17,7 +17,7 @@ from agent.channels.base import Deliver, Pulse
 from agent.channels.incoming_files import IncomingFile, IncomingFiles, unfetched
 from agent.channels.received_files import Knows
 from agent.channels.xmpp.archive import XmppArchive
-from agent.channels.xmpp.connection import XmppConnection, connected
+from agent.channels.xmpp.connection import MAX_WAITING, XmppConnection, connected
 from agent.channels.xmpp.files import XmppFiles
 from agent.channels.xmpp.inbound import (
     NAME,
@@ -85,6 +85,8 @@ class XmppReceiver:
         self._told: OrderedDict[str, None] = OrderedDict()
         # Rooms of which something may be missing
         self._behind: set[str] = set()
+        # By archive: what comes while it is read is in it, too, and no more can wait than this
+        self._recent: dict[str, deque[str]] = {}
 
     async def run(self, deliver: Deliver) -> None:
         """Until cancelled.
@@ -96,6 +98,7 @@ class XmppReceiver:
             await self._position.load(connection.address)
             rooms = XmppRooms(connection, self._ears.rooms, connection.address.partition("@")[0])
             _log.info("xmpp: listening (account=%s)", connection.address)
+            self._recent = defaultdict(partial(deque, maxlen=MAX_WAITING))
             # What was said by now is not answered where there was no agent yet
             await self._begin(connection, "")
             connection.attend = partial(self._attend, connection, rooms)
@@ -126,7 +129,9 @@ class XmppReceiver:
             await self._begin(connection, archive)
             return
         async for kept in XmppArchive(connection, archive).since(mark):
-            await self._take(connection, kept.message, rooms, deliver)
+            if kept.archived not in self._recent[archive]:
+                await self._take(connection, kept.message, rooms, deliver)
+                self._recent[archive].append(kept.archived)
             await self._position.advance(archive, kept.archived, self._clock.wall_s())
             self._pulse.beat()
 
@@ -168,7 +173,11 @@ class XmppReceiver:
         sender = bare(told.get("from", ""))
         archive = sender if sender in rooms else ""
         message = read_message(told, archive or connection.address)
+        if message.archived in self._recent[archive]:
+            return
         await self._take(connection, message, rooms, deliver)
+        if message.archived:
+            self._recent[archive].append(message.archived)
         is_caught_up = archive not in self._behind and self._position.mark(archive) is not None
         if message.archived and is_caught_up:
             await self._position.advance(archive, message.archived, self._clock.wall_s())

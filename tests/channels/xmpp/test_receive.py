@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.channels.xmpp import archive, connection, receive
+from agent.channels.xmpp.rooms import XmppRooms
 from agent.errors import ChannelUnavailable, StorageFull
 from agent.messages import Inbound
 from tests.contracts.listener import answer
@@ -73,6 +74,25 @@ async def test_everything_that_was_missed_comes_page_by_page(
         await platform.write("now")
         heard = [one.text for one in await listener.first(8)]
     assert heard == [*missed, "now"]
+
+
+async def test_what_comes_while_it_catches_up_is_heard_once(
+    platform: XmppPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is sent, and the archive has it by then: a second yes answers another question."""
+    enter = XmppRooms.enter
+
+    async def enter_and_dally(rooms: XmppRooms) -> None:
+        await enter(rooms)
+        await wait_for_archive(platform, "yes")
+
+    monkeypatch.setattr(XmppRooms, "enter", enter_and_dally)
+    async with at_work(platform.channel) as listener:
+        await platform.write("yes")
+        await listener.first()
+        await platform.write("last")
+        await wait_until(lambda: "last" in [one.text for one in listener.heard])
+        assert [one.text for one in listener.heard] == ["yes", "last"]
 
 
 async def hear_and_keep(platform: XmppPlatform, text: str) -> None:
