@@ -85,6 +85,8 @@ class AgentState:
         agent = self._agent
         watches: dict[str, bool | None] = {}
         for watcher in agent.watchers:
+            # One that is missing would be taken back wherever it is shown
+            await watcher.until_known()
             watches |= watcher.raised()
         update = await asyncio.to_thread(self._update)
         return OwnState(agent.stop.reason, tuple(self._troubles()), watches, update)

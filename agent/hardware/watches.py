@@ -146,6 +146,10 @@ class BoardWatcher:
         """Call it after every event, from now on."""
         self._listeners.append(listener)
 
+    async def until_known(self) -> None:
+        """Wait until what an earlier run has left is at work."""
+        await self._loaded.wait()
+
     def raised(self) -> Mapping[str, bool | None]:
         """Return the watches with a condition: true where it holds, None where nobody knows."""
         return {

@@ -1,5 +1,7 @@
 import asyncio
+import contextlib
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
@@ -14,11 +16,14 @@ from agent.channels.speech_settings import SpeechSettings
 from agent.config import Secret
 from agent.embeddings.settings import EmbeddingsSettings
 from agent.errors import ConfigRefused
+from agent.link.settings import BoardSettings, WatchSettings
 from agent.net.http import HttpClient
 from agent.settings import Paths, Settings
 from agent.system.clock import SystemClock
 from agent.update.records import Trial, UpdateOutcome, UpdateRecords, sentence_of
 from tests.fakes.lent_agent import quiet_log
+from tests.fakes.owner import ListeningOwner
+from tests.waits import stays
 
 TOKEN = "123456:AAE-a_token-of-the-tests"
 
@@ -89,8 +94,9 @@ def test_the_commands_are_what_platforms_take() -> None:
     assert all(1 <= len(words) <= 256 for _, words in COMMANDS)
 
 
-def agent_of(folder: Path) -> Agent:
-    settings = Settings(embeddings=EmbeddingsSettings(provider="none"))
+def agent_of(folder: Path, board: BoardSettings | None = None) -> Agent:
+    embeddings = EmbeddingsSettings(provider="none")
+    settings = Settings(embeddings=embeddings, board=board or BoardSettings())
     with quiet_log() as log:
         return assemble(settings, Paths(None, folder / "state"), {}, log)
 
@@ -106,33 +112,57 @@ def as_image(root: Path) -> UpdateRecords:
     return UpdateRecords(root / "data/update")
 
 
+@contextlib.asynccontextmanager
+async def watching(agent: Agent) -> AsyncIterator[None]:
+    """Its watches at work."""
+    [watcher] = agent.watchers
+    running = asyncio.ensure_future(watcher.run(ListeningOwner()))
+    try:
+        yield
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+        await agent.aclose()
+
+
 async def test_the_state_of_an_agent_is_told_with_each_trouble(tmp_path: Path) -> None:
     agent = agent_of(tmp_path)
     state = AgentState(agent, tmp_path)
-    found = await state.look()
-    assert (found.stopped, found.troubles, found.update) == ("", (), None)
-    waiting = asyncio.ensure_future(state.change(60.0))
-    await agent.stop.engage("by anna")
-    await waiting
-    agent.activity.note_trouble("telegram", "nobody answers")
-    agent.activity.note_gap("matrix", "nobody let us in")
-    found = await state.look()
-    assert found.stopped == "by anna"
-    assert set(found.troubles) == {"telegram: nobody answers", "matrix: nobody let us in"}
-    await agent.aclose()
+    async with watching(agent):
+        found = await state.look()
+        assert (found.stopped, found.troubles, found.update) == ("", (), None)
+        waiting = asyncio.ensure_future(state.change(60.0))
+        await agent.stop.engage("by anna")
+        await waiting
+        agent.activity.note_trouble("telegram", "nobody answers")
+        agent.activity.note_gap("matrix", "nobody let us in")
+        found = await state.look()
+        assert found.stopped == "by anna"
+        assert set(found.troubles) == {"telegram: nobody answers", "matrix: nobody let us in"}
+
+
+async def test_the_watches_are_told_when_all_of_them_are_known(tmp_path: Path) -> None:
+    """One that were missing at the start would be taken back where it is shown."""
+    dry = WatchSettings(pin="a0", below=0.8)
+    board = BoardSettings(port=str(tmp_path / "none"), watch={"dry": dry})
+    agent = agent_of(tmp_path, board)
+    looking = asyncio.ensure_future(AgentState(agent, tmp_path).look())
+    await stays(lambda: not looking.done(), 0.05)
+    async with watching(agent):
+        assert (await looking).watches == {"dry": None}
 
 
 async def test_an_update_is_known_where_the_system_has_slots(tmp_path: Path) -> None:
     records = as_image(tmp_path)
     agent = agent_of(tmp_path)
     state = AgentState(agent, tmp_path)
-    assert (await state.look()).update == UpdateState("0.2.0")
-    records.folder.mkdir(parents=True)
-    records.write(Trial("B", "0.3.0", "0.2.0"))
-    assert (await state.look()).update == UpdateState("0.2.0", "0.3.0", is_tried=True)
-    records.forget("trial.json")
-    outcome = UpdateOutcome("0.3.0", "0.2.0", is_kept=False, at_s=1.0, reason="it was ill")
-    records.write(outcome)
-    told = UpdateState("0.2.0", "0.3.0", sentence_of(outcome))
-    assert (await state.look()).update == told
-    await agent.aclose()
+    async with watching(agent):
+        assert (await state.look()).update == UpdateState("0.2.0")
+        records.folder.mkdir(parents=True)
+        records.write(Trial("B", "0.3.0", "0.2.0"))
+        assert (await state.look()).update == UpdateState("0.2.0", "0.3.0", is_tried=True)
+        records.forget("trial.json")
+        outcome = UpdateOutcome("0.3.0", "0.2.0", is_kept=False, at_s=1.0, reason="it was ill")
+        records.write(outcome)
+        told = UpdateState("0.2.0", "0.3.0", sentence_of(outcome))
+        assert (await state.look()).update == told

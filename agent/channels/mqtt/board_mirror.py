@@ -12,7 +12,7 @@ from agent.channels.mqtt.client import MqttConnection
 from agent.channels.mqtt.described_topics import DescribedTopics
 from agent.channels.mqtt.home_assistant import HomeAssistantDevice, described, names_of
 from agent.channels.mqtt.messages import OFFLINE, ONLINE, MqttTopics
-from agent.channels.mqtt.retained import publish, renew
+from agent.channels.mqtt.retained import EARLIER, earlier, publish, renew
 from agent.errors import LinkError
 from agent.link.base import Board, BoardState, Value
 from agent.link.manifest import BoardPin, Manifest, Method
@@ -23,8 +23,6 @@ _log = logging.getLogger(__name__)
 
 # The broker's word on it is the channel's sign of life, so it is within the supervisor's patience
 ALIVE_EVERY_S = 25.0
-# Stands for the description of an earlier start
-_EARLIER = b""
 # A board that has just answered a command shows its new value; others in the room are quick too
 _SETTLE_S = 0.2
 
@@ -60,7 +58,7 @@ class BoardMirror:
         Raises:
             ChannelError: it is gone.
         """
-        shown: Mapping[str, bytes] = dict.fromkeys(await self._described.every(), _EARLIER)
+        shown = await earlier(self._described)
         next_look_s = 0.0
         while True:
             # Said again without need, so that the broker answers
@@ -86,8 +84,8 @@ class BoardMirror:
             if board.manifest is None:
                 # Nobody knows yet whether it still has them
                 of_board = f"/{names_of(board, device)}"
-                earlier = await self._described.every()
-                found |= {topic: _EARLIER for topic in earlier if of_board in topic}
+                every = await self._described.every()
+                found |= {topic: EARLIER for topic in every if of_board in topic}
             found |= described(board, self._topics, device)
             if is_there:
                 found |= await self._values(board)

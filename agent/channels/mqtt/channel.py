@@ -4,6 +4,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -22,6 +23,7 @@ from agent.channels.mqtt.client import MqttArrival, MqttBroker, MqttConnection, 
 from agent.channels.mqtt.described_topics import DescribedTopics
 from agent.channels.mqtt.home_assistant import HomeAssistantDevice
 from agent.channels.mqtt.messages import HOME, MqttTopics
+from agent.channels.mqtt.retained import take_back
 from agent.channels.mqtt.session import MqttState
 from agent.channels.platform import Platform, PlatformContext, SetupKey
 from agent.channels.settings import ChannelsSettings, MqttSettings
@@ -87,6 +89,8 @@ class MqttChannel(Channel):
         self._session = MqttState(folder / "session.json", clock)
         described = DescribedTopics(folder / "described.json")
         self._mirror = BoardMirror(boards, self._topics, settings.every_s, clock, described)
+        self._own_described = DescribedTopics(folder / "described-own.json")
+        self._readings_described = DescribedTopics(folder / "described-readings.json")
         self._shown = shown or MqttShown()
         self._questions = OpenApprovals()
         self._connection: MqttConnection | None = None
@@ -115,8 +119,7 @@ class MqttChannel(Channel):
                 if self._shown.own is not None:
                     own = self._show_own(self._shown.own, connection, self._device(known))
                     tasks.create_task(own)
-                if self._settings.readings:
-                    tasks.create_task(self._show_readings(connection, self._device(known)))
+                tasks.create_task(self._show_readings(connection, self._device(known)))
                 while True:
                     came = await connection.arrival()
                     with self._session.taking(is_late=came.is_late):
@@ -156,10 +159,14 @@ class MqttChannel(Channel):
         return await approvals.ask(self._questions, address, question, self.send)
 
     async def _show_readings(self, connection: MqttConnection, device: HomeAssistantDevice) -> None:
+        described = self._readings_described
+        if not self._settings.readings:
+            await take_back(connection, described)
+            return
         from agent.channels.mqtt.reading_mirror import ReadingMirror  # noqa: PLC0415 - where wanted
 
         every_s = self._settings.every_s
-        mirror = ReadingMirror(self._shown.newest, self._topics, every_s, self._clock)
+        mirror = ReadingMirror(self._shown.newest, self._topics, every_s, self._clock, described)
         await mirror.run(connection, device)
 
     async def _show_own(
@@ -169,9 +176,9 @@ class MqttChannel(Channel):
 
         stop = messages.stop_of(messages.STOP.encode(), "", 0.0)
         assert stop is not None
-        mirror = OwnMirror(
-            own, self._topics, self._settings.every_s, lambda: self._shown.knows(stop)
-        )
+        may_stop = partial(self._shown.knows, stop)
+        every_s, described = self._settings.every_s, self._own_described
+        mirror = OwnMirror(own, self._topics, every_s, may_stop, described)
         await mirror.run(connection, device)
 
     async def _connected(self) -> MqttConnection:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from agent.channels.mqtt.client import MqttConnection
+from agent.channels.mqtt.described_topics import DescribedTopics
 from agent.channels.mqtt.home_assistant import (
     DIAGNOSTIC,
     EXPIRY_IN_LOOKS,
@@ -78,15 +79,22 @@ class OwnMirror:
 
     Args:
         may_stop: says whether the home may use the button now.
+        described: what was described before this start.
     """
 
     def __init__(
-        self, source: OwnStates, topics: MqttTopics, every_s: int, may_stop: Callable[[], bool]
+        self,
+        source: OwnStates,
+        topics: MqttTopics,
+        every_s: int,
+        may_stop: Callable[[], bool],
+        described: DescribedTopics,
     ) -> None:
         self._source = source
         self._topics = topics
         self._every_s = every_s
         self._may_stop = may_stop
+        self._described_topics = described
 
     async def run(self, connection: MqttConnection, device: HomeAssistantDevice) -> None:
         """Keep the broker up to date until the connection is gone.
@@ -95,7 +103,8 @@ class OwnMirror:
             ChannelError: it is gone.
         """
         change = partial(self._source.change, self._every_s)
-        await keep(connection, partial(self._messages, device), change, repeats=True)
+        look = partial(self._messages, device)
+        await keep(connection, look, change, self._described_topics, repeats=True)
 
     async def _messages(self, device: HomeAssistantDevice) -> Mapping[str, bytes]:
         state = await self._source.look()

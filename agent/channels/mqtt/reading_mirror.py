@@ -11,9 +11,10 @@ from functools import partial
 import msgspec
 
 from agent.channels.mqtt.client import MqttConnection
+from agent.channels.mqtt.described_topics import DescribedTopics
 from agent.channels.mqtt.home_assistant import HomeAssistantDevice, described_reading
 from agent.channels.mqtt.messages import MqttTopics
-from agent.channels.mqtt.retained import keep
+from agent.channels.mqtt.retained import EARLIER, keep
 from agent.readings.columns import ON_LEVEL
 from agent.readings.series import Series
 from agent.readings.summary import Moment
@@ -25,15 +26,25 @@ SPECIAL = re.compile(r"[+#/\x00]")
 
 
 class ReadingMirror:
-    """Shows what was recorded last."""
+    """Shows what was recorded last.
+
+    Args:
+        described: what was described before this start.
+    """
 
     def __init__(
-        self, newest: NewestReadings, topics: MqttTopics, every_s: int, clock: Clock
+        self,
+        newest: NewestReadings,
+        topics: MqttTopics,
+        every_s: int,
+        clock: Clock,
+        described: DescribedTopics,
     ) -> None:
         self._newest = newest
         self._topics = topics
         self._every_s = every_s
         self._clock = clock
+        self._described = described
         self._known: dict[str, bytes] = {}
 
     async def run(self, connection: MqttConnection, device: HomeAssistantDevice) -> None:
@@ -43,7 +54,12 @@ class ReadingMirror:
             ChannelError: it is gone.
         """
         change = partial(self._clock.sleep, self._every_s)
-        await keep(connection, partial(self._messages, device), change, repeats=False)
+        # What is not recorded yet in this run is there all the same
+        if here := device.prefix:
+            every = await self._described.every()
+            self._known |= {one: EARLIER for one in every if one.startswith(f"{here}/")}
+        look = partial(self._messages, device)
+        await keep(connection, look, change, self._described, repeats=False)
 
     async def _messages(self, device: HomeAssistantDevice) -> Mapping[str, bytes]:
         """Return all that was ever shown: what is recorded no more has its time beside it."""

@@ -4,16 +4,21 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 
 from agent.channels.mqtt.client import MqttConnection
+from agent.channels.mqtt.described_topics import DescribedTopics
 from agent.channels.mqtt.home_assistant import CONFIG
 from agent.errors import MessageRefused
 
 _log = logging.getLogger(__name__)
+
+# Stands for the description of an earlier start
+EARLIER = b""
 
 
 async def keep(
     connection: MqttConnection,
     look: Callable[[], Awaitable[Mapping[str, bytes]]],
     change: Callable[[], Awaitable[None]],
+    described: DescribedTopics,
     *,
     repeats: bool,
 ) -> None:
@@ -22,15 +27,34 @@ async def keep(
     Args:
         look: returns the messages as they are now.
         change: returns when it is time for another look.
+        described: what this mirror has described before.
         repeats: values that stay are said at each look, and so do not expire at Home Assistant.
 
     Raises:
         ChannelError: it is gone.
     """
-    shown: Mapping[str, bytes] = {}
+    shown = await earlier(described)
     while True:
-        shown = await renew(connection, await look(), shown, repeats=repeats)
+        now = await look()
+        await described.add(now)
+        shown = await renew(connection, now, shown, repeats=repeats)
+        await described.keep_only(shown)
         await change()
+
+
+async def earlier(described: DescribedTopics) -> Mapping[str, bytes]:
+    """Return what the broker has of earlier starts: only that it is there is known."""
+    return dict.fromkeys(await described.every(), EARLIER)
+
+
+async def take_back(connection: MqttConnection, described: DescribedTopics) -> None:
+    """Remove what was described by a mirror that is wanted no more.
+
+    Raises:
+        ChannelError: the connection is gone.
+    """
+    left = await renew(connection, {}, await earlier(described), repeats=False)
+    await described.keep_only(left)
 
 
 async def renew(

@@ -106,6 +106,34 @@ async def test_a_watch_that_is_removed_is_taken_back(place: Place) -> None:
         await wait_until(lambda: place.described("binary_sensor", "watch_dry") is None)
 
 
+async def test_what_went_while_the_agent_was_off_is_taken_back(place: Place) -> None:
+    """A broker keeps for ever what describes a watch that is no more, or a stop for nobody."""
+    place.state = OwnState(watches={"dry": True, "door": False})
+    async with listening(place.channel()):
+        await wait_until(lambda: place.described("button", "emergency_stop"))
+        await wait_until(lambda: place.described("binary_sensor", "watch_dry"))
+    place.state, place.has_access = OwnState(watches={"door": True}), False
+    place.peer.came.clear()
+    async with listening(place.channel()):
+        await wait_until(lambda: place.peer.shows("barnacle/watch/door") == b"on")
+        await wait_until(lambda: len(taken_back(place)) > 1)
+        kept = place.folder / "described-own.json"
+        await wait_until(lambda: "watch_dry" not in kept.read_text())
+    gone = {topic.partition("-own_")[2] for topic in taken_back(place)}
+    assert gone == {"watch_dry/config", "emergency_stop/config"}
+    assert place.described("binary_sensor", "emergency_stop")
+    # Once for all
+    place.peer.came.clear()
+    async with listening(place.channel(prefix="")):
+        await wait_until(lambda: place.described("binary_sensor", "emergency_stop") is None)
+        await wait_until(lambda: taken_back(place))
+        assert not [one for one in taken_back(place) if one.endswith("watch_dry/config")]
+
+
+def taken_back(place: Place) -> list[str]:
+    return [topic for topic, payload in place.peer.came if not payload]
+
+
 async def test_an_update_says_what_is_there_and_what_became_of_it(place: Place) -> None:
     place.state = OwnState(update=UpdateState("0.2.0"))
     async with listening(place.channel()):

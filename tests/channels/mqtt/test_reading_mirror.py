@@ -113,9 +113,29 @@ async def test_nothing_is_shown_that_was_not_asked_for(place: Place) -> None:
     assert not [topic for topic, _ in place.peer.came if "reading" in topic]
 
 
+async def test_readings_that_are_shown_no_more_are_taken_back(place: Place) -> None:
+    place.newest = {HEAT: Moment(48.3, AT_MS)}
+    async with listening(place.channel()):
+        await wait_until(lambda: _described(place, "machine_temperature"))
+    kept = place.folder / "described-readings.json"
+    # What nothing was recorded of yet in this run is still described
+    place.newest = {FAN: Moment(1.0, AT_MS)}
+    async with listening(place.channel()):
+        await wait_until(lambda: _described(place, "pi_fan"))
+    topic = next(one for one, _ in place.peer.came if one.endswith("temperature/config"))
+    assert place.peer.shows(topic)
+    async with listening(place.channel(readings=False)):
+        await wait_until(lambda: place.peer.shows(topic) == b"")
+        await wait_until(lambda: kept.read_text() == "[]")
+    place.peer.came.clear()
+    async with listening(place.channel(readings=False)):
+        await wait_until(lambda: place.peer.shows("barnacle/board/board/pump"))
+    assert not [one for one, _ in place.peer.came if "reading" in one]
+
+
 def _described(place: Place, name: str) -> list[dict[str, Any]]:
     return [
         json.loads(payload)
         for topic, payload in place.peer.came
-        if topic.endswith(f"_reading_{name}/config")
+        if topic.endswith(f"_reading_{name}/config") and payload
     ]

@@ -1,10 +1,12 @@
 """Messages of a mirror: what is said again, what is taken back, and a broker that refuses some."""
 
+from pathlib import Path
 from typing import cast
 
 import pytest
 
 from agent.channels.mqtt.client import MqttConnection
+from agent.channels.mqtt.described_topics import DescribedTopics
 from agent.channels.mqtt.retained import keep, renew
 from agent.errors import ChannelUnavailable, MessageRefused
 
@@ -67,7 +69,7 @@ async def test_one_that_is_refused_hides_no_other_and_comes_again() -> None:
     assert broker.said[-1] == (LAMP_ABOUT, b"")
 
 
-async def test_a_mirror_looks_until_the_connection_is_gone() -> None:
+async def test_a_mirror_looks_until_the_connection_is_gone(tmp_path: Path) -> None:
     broker, looks = RefusingBroker(), iter([{LAMP: b"on"}, {LAMP: b"on"}, {LAMP: b"off"}])
 
     async def look() -> dict[str, bytes]:
@@ -79,6 +81,7 @@ async def test_a_mirror_looks_until_the_connection_is_gone() -> None:
     async def change() -> None:
         return
 
+    described = DescribedTopics(tmp_path / "described.json")
     with pytest.raises(ChannelUnavailable):
-        await keep(connection(broker), look, change, repeats=False)
+        await keep(connection(broker), look, change, described, repeats=False)
     assert broker.said == [(LAMP, b"on"), (LAMP, b"off")]
