@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agent.errors import CommandRefused
 from agent.security.environment import SANDBOX_HOME, child_environment
-from agent.security.paths import HERE, list_beneath, open_beneath
+from agent.security.paths import HERE, all_beneath, open_beneath
 from agent.text.printable import printable_line
 
 FOLDER = ".git"
@@ -106,9 +106,12 @@ def refuse_repository(workspace: Path, folder: str) -> frozenset[str]:
         PathRefused: there is no repository, or it is none of plain folders and files.
     """
     inside = FOLDER if folder == HERE else f"{folder}/{FOLDER}"
-    for entry in list_beneath(workspace, inside, MAX_ENTRIES):
+    entries = all_beneath(workspace, inside, MAX_ENTRIES + 1)
+    for entry in entries:
         if entry.name in _ELSEWHERE:
             raise CommandRefused(f"repositories with {FOLDER}/{entry.name} are not supported")
+    if len(entries) > MAX_ENTRIES:
+        raise CommandRefused(f"{FOLDER} has more than {MAX_ENTRIES} files and folders")
     with open_beneath(workspace, f"{inside}/config") as file:
         person = refuse_settings(file.read(MAX_SETTINGS_BYTES + 1))
     refuse_nested(workspace, folder)
@@ -157,7 +160,8 @@ def _folders(workspace: Path, folder: str) -> Iterator[tuple[list[str], str]]:
     waiting = [folder]
     while waiting:
         here = waiting.pop()
-        entries = list_beneath(workspace, here, MAX_ENTRIES)
+        # Git follows a link, and reads what has a name that we do not take
+        entries = all_beneath(workspace, here, MAX_ENTRIES + 1)
         yield [entry.name for entry in entries], here
         waiting.extend(
             entry.name if here == HERE else f"{here}/{entry.name}"

@@ -172,6 +172,22 @@ def list_beneath(root: Path, relative: str, limit: int) -> list[FolderEntry]:
         return _entries(folder, limit)
 
 
+def all_beneath(root: Path, relative: str, limit: int) -> list[FolderEntry]:
+    """Return the same with all that cannot be opened here: links, pipes, names that are refused.
+
+    For whoever looks for what another program would read.
+
+    Raises:
+        PathRefused: there is no such folder, or it may not be reached.
+    """
+    folders = () if relative == HERE else parts_of(relative)
+    with _told(relative), _folder(root, folders) as folder, os.scandir(folder) as found:
+        return [
+            FolderEntry(item.name, item.is_dir(follow_symlinks=False), 0)
+            for item in itertools.islice(found, limit)
+        ]
+
+
 def _complaint(part: str) -> str:
     if not part:
         return "it is absolute or has an empty part"

@@ -1,8 +1,9 @@
+import os
 from pathlib import Path
 
 import pytest
 
-from agent.errors import CommandRefused
+from agent.errors import CommandRefused, PathRefused
 from agent.security import git_settings
 from agent.security.git_settings import (
     git_environment,
@@ -81,6 +82,36 @@ def test_what_leads_to_further_settings_is_refused(repository: Path, name: str) 
         refuse_repository(repository, ".")
 
 
+@pytest.mark.parametrize("name", ["commondir", "config.worktree", "modules", "worktrees"])
+def test_a_link_leads_to_further_settings_as_well(repository: Path, name: str) -> None:
+    """Git follows it."""
+    (repository / ".git" / name).symlink_to("../src")
+    with pytest.raises(CommandRefused, match=name):
+        refuse_repository(repository, ".")
+
+
+def test_what_leads_elsewhere_does_not_hide_behind_many_files(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_settings, "MAX_ENTRIES", 4)
+    for number in range(4):
+        (repository / ".git" / str(number)).touch()
+    with pytest.raises(CommandRefused, match=r"\.git has more than 4"):
+        refuse_repository(repository, ".")
+
+
+def test_a_link_to_a_repository_is_another_repository(repository: Path) -> None:
+    (repository / "src" / ".git").symlink_to("../.git")
+    with pytest.raises(CommandRefused, match="another repository"):
+        refuse_nested(repository, ".")
+
+
+def test_a_folder_whose_name_is_refused_hides_no_repository(repository: Path) -> None:
+    (repository / "src" / os.fsdecode(b"\xff") / ".git").mkdir(parents=True)
+    with pytest.raises(PathRefused, match="invisible"):
+        refuse_nested(repository, ".")
+
+
 def test_a_repository_in_the_repository_is_refused_however_deep(repository: Path) -> None:
     (repository / "src" / "deep").mkdir()
     refuse_nested(repository, ".")
@@ -98,6 +129,17 @@ def test_a_tree_may_have_as_many_files_as_are_looked_at(
     # .git, src, a and b
     refuse_nested(repository, ".")
     (repository / "src" / "c").touch()
+    with pytest.raises(CommandRefused, match="more than 4 files"):
+        refuse_nested(repository, ".")
+
+
+def test_a_folder_with_more_than_is_looked_at_is_refused(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_settings, "MAX_ENTRIES", 4)
+    # .git, src and these
+    for name in ("a", "b", "c"):
+        (repository / name).touch()
     with pytest.raises(CommandRefused, match="more than 4 files"):
         refuse_nested(repository, ".")
 

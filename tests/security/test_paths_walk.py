@@ -1,9 +1,16 @@
+import os
 from pathlib import Path
 
 import pytest
 
 from agent.errors import PathRefused
-from agent.security.paths import HERE, MAX_PARTS, open_found, walk_beneath
+from agent.security.paths import (
+    HERE,
+    MAX_PARTS,
+    all_beneath,
+    open_found,
+    walk_beneath,
+)
 
 
 def test_a_walk_ends_where_paths_end(tmp_path: Path) -> None:
@@ -38,3 +45,14 @@ def test_what_became_something_else_is_not_opened(tmp_path: Path) -> None:
         (tmp_path / "a.txt").symlink_to("/etc/hostname")
         with pytest.raises(PathRefused):
             open_found(found)
+
+
+def test_all_that_is_there_is_told_to_whoever_looks_for_others(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("folder")
+    (tmp_path / "folder").mkdir()
+    os.close(os.open(os.fsencode(tmp_path) + b"/\xff", os.O_CREAT | os.O_WRONLY))
+    found = {entry.name: entry.is_folder for entry in all_beneath(tmp_path, HERE, 10)}
+    assert found == {"folder": True, "link": False, "\udcff": False}
+    assert len(all_beneath(tmp_path, HERE, 2)) == 2
+    with pytest.raises(PathRefused):
+        all_beneath(tmp_path, "link", 2)
