@@ -25,6 +25,8 @@ MAX_PART_BYTES = 255
 MAX_PARTS = 16
 # Of a refused path: enough to recognise it
 _SHOWN_CHARS = 100
+# Links and the like that are passed over in one folder, besides what is listed of it
+_MAX_LEFT_OUT = 20_000
 # The folder itself
 HERE = "."
 
@@ -162,7 +164,7 @@ def remove_beneath(root: Path, relative: str) -> None:
 
 
 def list_beneath(root: Path, relative: str, limit: int) -> list[FolderEntry]:
-    """Return the entries of a folder beneath `root` by name; look at `limit` at most.
+    """Return the entries of a folder beneath `root` by name, `limit` at most.
 
     Raises:
         PathRefused: there is no such folder, or it may not be reached.
@@ -230,8 +232,9 @@ def _opened(name: str, folder: int, relative: str) -> BinaryIO:
 
 def _entries(folder: int, limit: int) -> list[FolderEntry]:
     with os.scandir(folder) as found:
-        entries = [_entry(item) for item in itertools.islice(found, limit)]
-    return sorted((entry for entry in entries if entry), key=lambda entry: entry.name)
+        looked_at = itertools.islice(found, limit + _MAX_LEFT_OUT)
+        usable = (entry for item in looked_at if (entry := _entry(item)))
+        return sorted(itertools.islice(usable, limit), key=lambda entry: entry.name)
 
 
 def _walk(folder: int, above: tuple[str, ...], limit: int) -> Iterator[WalkEntry]:

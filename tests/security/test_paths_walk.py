@@ -8,6 +8,7 @@ from agent.security.paths import (
     HERE,
     MAX_PARTS,
     all_beneath,
+    list_beneath,
     open_found,
     walk_beneath,
 )
@@ -45,6 +46,15 @@ def test_what_became_something_else_is_not_opened(tmp_path: Path) -> None:
         (tmp_path / "a.txt").symlink_to("/etc/hostname")
         with pytest.raises(PathRefused):
             open_found(found)
+
+
+def test_what_is_left_out_takes_no_place_of_what_is_there(tmp_path: Path) -> None:
+    """Whoever asks for one more than is shown knows by it whether there is more."""
+    for number in range(10):
+        (tmp_path / f"link{number}").symlink_to("nowhere")
+        (tmp_path / f"{number}").touch()
+    assert len(list_beneath(tmp_path, HERE, 10)) == 10
+    assert len([*walk_beneath(tmp_path, HERE, 10)]) == 10
 
 
 def test_all_that_is_there_is_told_to_whoever_looks_for_others(tmp_path: Path) -> None:
