@@ -35,7 +35,8 @@ async def pages_of(
         source: a path, or a file that is open already where a path could lead elsewhere by now.
 
     Raises:
-        DocumentUnreadable: it is damaged, too large, or nothing is there to read it with.
+        DocumentUnreadable: it is damaged, too large, without any text, or nothing is there to read
+            it with.
     """
     if not isinstance(source, Path):
         return await _pages(source, timeout_s, sandbox)
@@ -70,7 +71,10 @@ async def _pages(file: BinaryIO, timeout_s: float, sandbox: Sandbox | None) -> l
         raise DocumentUnreadable(done.ended)
     if done.exit:
         raise DocumentUnreadable(_reason(done.exit, done.stderr))
-    return [msgspec.json.decode(line, type=str) for line in done.stdout.splitlines()]
+    pages = [msgspec.json.decode(line, type=str) for line in done.stdout.splitlines()]
+    if not any(map(str.strip, pages)):
+        raise DocumentUnreadable("it has no text: its pages are pictures, such as a scanner makes")
+    return pages
 
 
 def _reason(status: int, trouble: bytes) -> str:

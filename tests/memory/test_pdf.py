@@ -45,6 +45,12 @@ async def test_a_page_that_unfolds_to_any_size_ends_its_own_process_only(path: P
         await read(path, content)
 
 
+async def test_a_scanned_document_is_said_to_have_no_text(path: Path) -> None:
+    """Whoever is given empty pages makes something up."""
+    with pytest.raises(DocumentUnreadable, match="no text: its pages are pictures"):
+        await read(path, written(["", " "]))
+
+
 async def test_too_much_text_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pdf, "MAX_TEXT_BYTES", 50)
     with pytest.raises(DocumentUnreadable, match="limits of memory, time or text"):
