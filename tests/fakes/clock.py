@@ -27,6 +27,17 @@ class SteppedClock:
         await asyncio.sleep(0)
 
 
+class StandingClock(SteppedClock):
+    """The same for what goes on by itself: sleeping costs nothing, and the time of day stands.
+
+    Whatever sleeps again and again would turn it on by as much as the machine is slow, and what was
+    just written would be hours old.
+    """
+
+    def wall_s(self) -> float:
+        return self._wall_offset_s
+
+
 class HastyClock:
     """Real time, of which only a hundredth is slept."""
 

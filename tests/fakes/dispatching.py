@@ -122,9 +122,10 @@ async def running(  # noqa: PLR0913, PLR0917, PLR0915 - all that a test may choo
     tools: Sequence[AnyTool] | None = None,
     around: Around | None = None,
     shares: Shares = NOTHING_SHARED,
+    clock: SteppedClock | None = None,
 ) -> AsyncIterator[Running]:
     journal = open_agent_db(folder / "agent.db")
-    clock = SteppedClock()
+    clock = clock or SteppedClock()
     settings = AgentSettings()
     registry = Registry(tools or [])
     stop = EmergencyStop(folder)

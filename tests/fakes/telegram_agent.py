@@ -17,6 +17,7 @@ from agent.messages import Inbound, Outbound
 from agent.messaging import worker
 from agent.net.http import HttpClient
 from agent.providers.base import ChatRequest, ChatResponse
+from tests.fakes.clock import StandingClock
 from tests.fakes.dispatching import running
 from tests.fakes.provider import EchoProvider
 from tests.fakes.telegram_bot import channel_at
@@ -80,7 +81,8 @@ async def main(url: str, token: str, folder: str, step: str = "") -> None:
     http = HttpClient()
     channel = channel_at(Where(url, token), http, Path(folder))
     mortal(channel, step)
-    async with running(Path(folder), MortalProvider(step), channel) as agent:
+    provider, clock = MortalProvider(step), StandingClock()
+    async with running(Path(folder), provider, channel, clock=clock) as agent:
         await agent.dispatcher.resume(agent.tasks)
         await channel.listen(partial(agent.dispatcher.deliver, tasks=agent.tasks))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import telegram_server
-from tests.fakes.clock import SteppedClock
+from tests.fakes.clock import StandingClock
 from tests.fakes.left_behind import all_confirmed, confirmed
 from tests.fakes.lives import Life, Lives, lives_of
 from tests.fakes.telegram_agent import STEPS
@@ -71,8 +71,8 @@ def lives() -> Iterator[Lives]:
 @pytest.fixture
 async def restarts(lives: Lives, tmp_path: Path) -> AsyncIterator[Restarts]:
     async with telegram_server.running() as server:
-        # In the time that the agent's clock begins with: nothing is a day late
-        server.world.now_s = SteppedClock().wall_s()
+        # In the agent's own time: nothing is a day late
+        server.world.now_s = StandingClock().wall_s()
         yield Restarts(server, lives, tmp_path)
 
 
