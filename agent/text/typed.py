@@ -96,7 +96,5 @@ def _after_stop(text: str) -> str | None:
     """Return the words after a `/stop`; None where it is none."""
     said = as_typed(text).strip()
     rest = said[len(_STOP) :]
-    is_stop = said[: len(_STOP)].lower() == _STOP and (
-        not rest or rest[0].isspace() or rest[0] in SIGNS
-    )
-    return rest if is_stop else None
+    is_word = not rest or rest[0].isspace() or rest[0] in SIGNS
+    return rest if is_word and said[: len(_STOP)].lower() == _STOP else None
