@@ -16,7 +16,7 @@ from tests.contracts.listener import Listener, answer, listening
 from tests.fakes import bluebubbles_server
 from tests.fakes.bluebubbles_server import ANNA, DM, GROUP, BlueBubblesServer
 from tests.fakes.imessage_platform import ImessagePlatform
-from tests.waits import wait_until
+from tests.waits import PATIENCE_S, wait_until
 
 
 @pytest.fixture
@@ -352,5 +352,5 @@ async def test_a_password_that_is_no_more_is_a_refusal(
 ) -> None:
     monkeypatch.setattr(bluebubbles_server, "PASSWORD", "another")
     with pytest.raises(ChannelRefused, match=r"channels\.imessage\.password"):
-        async with asyncio.timeout(channel.PATIENCE_S):
+        async with asyncio.timeout(PATIENCE_S):
             await platform.channel.listen(Listener().deliver)
