@@ -112,6 +112,8 @@ class MqttChannel(Channel):
                     ]
                 )
                 self._connection = connection
+                if connection.is_new:
+                    await self._session.note(self._clock.wall_s())
                 self._session.join()
                 self._is_connected.set()
                 tasks.create_task(self._session.note_while_joined())

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from msgspec import Struct
-from paho.mqtt.client import Client, MQTTMessage, MQTTv5
+from paho.mqtt.client import Client, ConnectFlags, MQTTMessage, MQTTv5
 from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
@@ -105,6 +105,8 @@ class MqttConnection:
         self._trouble: ChannelError | None = None
         # Of what is subscribed over this connection; 0 where the broker knows no such numbers
         self._subscription = secrets.randbelow(_MOST_SUBSCRIPTIONS) + 1
+        # Whether the broker has kept nothing for us: nothing can have waited there
+        self.is_new = False
         self._client = self._made(client_id)
 
     @property
@@ -215,7 +217,7 @@ class MqttConnection:
         if broker.will:
             client.will_set(broker.will, OFFLINE, qos=1, retain=True)
         client.connect_timeout = CONNECT_TIMEOUT_S / 2
-        client.on_connect = lambda *told: self._hop(self._greeted, told[3], told[4])
+        client.on_connect = lambda *told: self._hop(self._greeted, *told[2:5])
         client.on_disconnect = lambda *told: self._hop(self._gone, told[3])
         client.on_message = lambda *told: self._hop(self._heard, told[2])
         client.on_publish = lambda *told: self._hop(self._told, told[2], told[3])
@@ -237,9 +239,10 @@ class MqttConnection:
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(call, *arguments)
 
-    def _greeted(self, reason: ReasonCode, told: Properties | None) -> None:
+    def _greeted(self, flags: ConnectFlags, reason: ReasonCode, told: Properties | None) -> None:
         if not reason.is_failure:
             self._beat()
+            self.is_new = not flags.session_present
             if not getattr(told, "SubscriptionIdentifierAvailable", 1):
                 self._subscription = 0
             if not self._ready.done():

@@ -14,7 +14,7 @@ from agent.channels.mqtt.channel import MqttChannel
 from agent.errors import ChannelUnavailable, StorageFull
 from agent.messages import Inbound, Outbound, Provenance
 from tests.contracts import channel
-from tests.contracts.listener import answer, listening
+from tests.contracts.listener import Listener, answer, listening
 from tests.fakes import mosquitto
 from tests.fakes.clock import SteppedClock
 from tests.fakes.mqtt_platform import MqttPlatform, running
@@ -161,14 +161,30 @@ async def test_what_a_full_disk_kept_out_grows_no_younger(platform: MqttPlatform
         raise StorageFull("no room")
 
     channel = platform.channel
+    began_s, first_ended_s = time.time(), 0.0
     for _ in range(2):
         listening_once = asyncio.ensure_future(channel.listen(keep))
         await wait_until(lambda: platform.peer.shows("barnacle/status") == b"online")
         platform.peer.publish("barnacle/in/anna", "turn the pump on")
         with pytest.raises(StorageFull):
             await listening_once
+        first_ended_s = first_ended_s or time.time()
+    # The broker knew nobody at the first greeting: nothing is older than that
+    noted_s = channel._session.left_at_s
+    assert began_s <= noted_s <= first_ended_s
     async with listening(channel) as listener:
-        assert [one.sent_at_s for one in await listener.first(2)] == [0.0, 0.0]
+        assert [one.sent_at_s for one in await listener.first(2)] == [noted_s, noted_s]
+
+
+async def test_nothing_has_waited_where_the_broker_knows_nobody(platform: MqttPlatform) -> None:
+    """What waits after a kill in the first minutes is no older than the first greeting."""
+    began_s = time.time()
+    listening_once = asyncio.ensure_future(platform.channel.listen(Listener().deliver))
+    await wait_until(lambda: platform.peer.shows("barnacle/status") == b"online")
+    killed = platform.restarted()
+    await killed._session.client_id()
+    assert began_s <= killed._session.waiting_since_s() <= time.time()
+    listening_once.cancel()
 
 
 async def test_what_an_earlier_version_left_at_the_broker_has_no_time(
