@@ -99,10 +99,9 @@ def _wanted(only: Sequence[str] | None) -> list[str]:
 
 def in_order(wanted: Sequence[str], seed: int | None) -> list[str]:
     """Shuffled by the seed, if there is one; a new card is started first, or it is none."""
-    if seed is None:
-        return list(wanted)
     rest = [name for name in wanted if name != _FIRST]
-    random.Random(seed).shuffle(rest)  # noqa: S311 - an order, and no secret
+    if seed is not None:
+        random.Random(seed).shuffle(rest)  # noqa: S311 - an order, and no secret
     return [*(name for name in wanted if name == _FIRST), *rest]
 
 

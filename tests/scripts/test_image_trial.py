@@ -90,3 +90,9 @@ def test_no_port_of_another_number_takes_the_console_of_the_emulated_one() -> No
     assert serial == ["console=ttyAMA0,115200"]
     assert [word for word in words if word.startswith("console=")][-1] == serial[0]
     assert f"root=PARTUUID={layout.SLOTS['A'].partuuid}" in words
+
+
+def test_a_new_card_is_started_first_also_where_it_is_named_last() -> None:
+    assert trial.in_order(["read_only", "full_disk", "first_start"], None) == [
+        *("first_start", "read_only", "full_disk")
+    ]
