@@ -22,7 +22,7 @@ _MAX_WORDS = 8
 _PREFIX_CHARS = 2
 _HUNDRED = 100
 _TEN = 10
-_HALF = 0.5
+HALF = 0.5
 _POWERS = frozenset({10_000, 1_000, 100, 10})
 _DIGITS = 6
 
@@ -96,6 +96,14 @@ class Numerals:
         found = self.read(units, position)
         return found is not None and found.end > end and found.kind == FRACTION
 
+    def past_half(self, units: Sequence[Unit], position: int) -> int:
+        """Return the end of a half that makes a number half a one more; the position if none is."""
+        for ending in self._and_half:
+            words = ending.split()
+            if [unit.text for unit in units[position : position + len(words)]] == words:
+                return position + len(words)
+        return position
+
     def past_minus(self, units: Sequence[Unit], position: int) -> int:
         """Return the end of a word for below zero; the position itself if none is here."""
         for width in range(min(self._longest_minus, len(units) - position), 0, -1):
@@ -153,7 +161,7 @@ class Numerals:
             if text.endswith(ending):
                 words = text.removesuffix(ending).rstrip()
                 whole = self._inside.get(words, self._whole_value(words))
-                return None if whole is None or whole % 1 else whole + _HALF
+                return None if whole is None or whole % 1 else whole + HALF
         return self._whole_value(text)
 
     def _whole_value(self, text: str) -> float | None:

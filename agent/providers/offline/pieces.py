@@ -21,6 +21,7 @@ from agent.providers.offline.lexicon import (
     variants,
 )
 from agent.providers.offline.names import NO_NAMES, Named, Names
+from agent.providers.offline.numerals import HALF
 from agent.providers.offline.senses import actions, lights, marks, values
 from agent.providers.offline.units import UNSPACED, Unit, UnitKind, split, tidy
 
@@ -297,7 +298,12 @@ class _Cutter:
     def _digits(self, position: int) -> tuple[Piece, int]:
         unit = self._units[position]
         number = from_digits(unit.text, self._own.wording["decimal"])
-        return _piece([unit], number=number), position + 1
+        end = self._own.numerals.past_half(self._units, position + 1)
+        if end == position + 1 or number is None or number % 1:
+            return _piece([unit], number=number), position + 1
+        # 21 einhalb: the half alone would be a part of a whole
+        piece = _piece(self._units[position:end], number=number + HALF)
+        return replace(piece, kind=UnitKind.NUMBER), end
 
     def _negative(self, position: int) -> tuple[Piece, int] | None:
         """Return a number with the word that puts it below zero; at the beginning it is less."""

@@ -145,6 +145,9 @@ HALVES = [
     ("stelle die Heizung auf einundzwanzigeinhalb Grad", 21.5),
     ("zet de kachel op eenentwintig en een halve graad", 21.5),
     ("zet de verwarming op 21,5 graden", 21.5),
+    ("set the heater to 21 and a half degrees", 21.5),
+    ("Heizung auf 21 einhalb Grad", 21.5),
+    ("zet de kachel op 21 en een halve graad", 21.5),
 ]
 
 
