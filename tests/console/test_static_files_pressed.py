@@ -1,13 +1,8 @@
 """The pages' scripts in a real Chromium: what a person presses and types on a page."""
 
 import asyncio
-import html
 import json
-import re
-import shutil
 from collections.abc import Mapping
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,16 +10,11 @@ import pytest
 from agent.channels.attached.frames import ApprovalFrame, QuestionFrame
 from agent.console import pages
 from agent.console.pages import Visitor
-from agent.console.static_files import static_file
 from agent.console.wording import wording
+from tests.fakes.chromium_page import NEEDS_CHROMIUM, told_by
 from tests.fakes.console_home import HOME
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium"))), None)
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium"),
-    # A browser starts in seconds, on a busy machine in a minute
-    pytest.mark.timeout(300),
-]
+pytestmark = NEEDS_CHROMIUM
 HEBREW = "שלום, מה שלומך?"
 VISITOR = Visitor("Ann", "owner", "token")
 APPROVAL = ApprovalFrame(1, "shell", '{"command":"reboot"}', "it can do harm", "", "reboot")
@@ -110,40 +100,12 @@ def _questions(*asked: ApprovalFrame | QuestionFrame) -> str:
     return pages.rendered("_questions", wording("en"), questions=numbered, visitor=VISITOR)
 
 
-async def _serve(page: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    head = await reader.readuntil(b"\r\n\r\n")
-    path = head.split()[1].decode()
-    found = static_file(path.partition("?")[0].removeprefix("/static/"))
-    kind = found.media_type if found else "text/html; charset=utf-8"
-    body = found.plain if found else page
-    lines = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
-    writer.write(f"{lines}Connection: close\r\n\r\n".encode() + body)
-    await writer.drain()
-    writer.close()
-
-
-async def _done(folder: Path) -> Mapping[str, Any]:
-    server = await asyncio.start_server(partial(_serve, _page().encode()), "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    words = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}"]
-    process = await asyncio.create_subprocess_exec(
-        *(str(CHROMIUM), *words, "--virtual-time-budget=120000", "--dump-dom"),
-        f"http://127.0.0.1:{port}/",
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    out, _ = await process.communicate()
-    server.close()
-    title = re.search(r"<title>(\{.*?\})</title>", out.decode())
-    assert title is not None, out.decode()[:2000]
-    told: Mapping[str, Any] = json.loads(html.unescape(title[1]))
-    assert "fault" not in told, told
-    return told
-
-
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
-    return asyncio.run(_done(tmp_path_factory.mktemp("chromium")))
+    shown, folder = {"": _page().encode()}, tmp_path_factory.mktemp("chromium")
+    told = asyncio.run(told_by(shown, folder, budget_ms=120_000))
+    assert "fault" not in told, told
+    return told
 
 
 def test_a_stop_goes_out_though_the_one_before_has_no_answer(told: Mapping[str, Any]) -> None:
