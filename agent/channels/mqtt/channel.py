@@ -112,7 +112,7 @@ class MqttChannel(Channel):
                     ]
                 )
                 self._connection = connection
-                if connection.is_new:
+                if not connection.is_resumed:
                     await self._session.note(self._clock.wall_s())
                 self._session.join()
                 self._is_connected.set()

@@ -105,8 +105,8 @@ class MqttConnection:
         self._trouble: ChannelError | None = None
         # Of what is subscribed over this connection; 0 where the broker knows no such numbers
         self._subscription = secrets.randbelow(_MOST_SUBSCRIPTIONS) + 1
-        # Whether the broker has kept nothing for us: nothing can have waited there
-        self.is_new = False
+        # The broker has kept the session: something may have waited there
+        self.is_resumed = True
         self._client = self._made(client_id)
 
     @property
@@ -242,7 +242,7 @@ class MqttConnection:
     def _greeted(self, flags: ConnectFlags, reason: ReasonCode, told: Properties | None) -> None:
         if not reason.is_failure:
             self._beat()
-            self.is_new = not flags.session_present
+            self.is_resumed = flags.session_present
             if not getattr(told, "SubscriptionIdentifierAvailable", 1):
                 self._subscription = 0
             if not self._ready.done():
