@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 # The channel, the old and the new place
 GroupMoved = Callable[[str, str, str], Awaitable[None]]
-
-
 # The channel, and whose account it was there; StorageFull where that cannot be recorded
 AccountLeft = Callable[[str, str], Awaitable[None]]
 

@@ -5,8 +5,6 @@ import re
 from collections.abc import Iterable
 
 _PORT = re.compile(r":[0-9]{1,5}\Z")
-
-
 _NAME = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,62}[a-z0-9_])?\.)*[a-z0-9_][a-z0-9_-]{0,62}")
 _V6 = re.compile(r"\[[0-9a-f:.]{2,45}\]")
 

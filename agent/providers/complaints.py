@@ -307,5 +307,5 @@ def _details(details: object) -> tuple[tuple[str, ...], str]:
     found = [part for part in parts if isinstance(part, dict)]
     said = (part.get("reason") or part.get("error_code") for part in found)
     reasons = tuple(str(reason) for reason in said if reason)
-    waits = (str(part["retryDelay"]) for part in found if part.get("retryDelay"))
-    return reasons, next(waits, "")
+    delays = (str(part["retryDelay"]) for part in found if part.get("retryDelay"))
+    return reasons, next(delays, "")

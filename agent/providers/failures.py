@@ -277,20 +277,20 @@ def renewal_wait_s(headers: Mapping[str, str], now_s: float) -> float | None:
         headers: with names in lower case.
         now_s: time since 1970.
     """
-    waits = []
+    renewals = []
     for name, value in headers.items():
         found = _RESET.fullmatch(name)
         wait = None if found is None else _wait_s(value.strip(), now_s)
         if found is not None and wait is not None:
             left = headers.get(f"{found['before']}remaining{found['after']}", "")
-            waits.append((wait, left.strip()))
-    used_up = [wait for wait, left in waits if left in {"0", "0.0"}]
+            renewals.append((wait, left.strip()))
+    used_up = [wait for wait, left in renewals if left in {"0", "0.0"}]
     # All that are used up have to be renewed; of unknown ones, the first may do
-    return max(used_up) if used_up else _first(wait for wait, _ in waits)
+    return max(used_up) if used_up else _first(wait for wait, _ in renewals)
 
 
-def _first(waits: Iterable[float]) -> float | None:
-    return min(waits, default=None)
+def _first(renewals: Iterable[float]) -> float | None:
+    return min(renewals, default=None)
 
 
 def _wait_s(value: str, now_s: float) -> float | None:

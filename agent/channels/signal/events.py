@@ -92,7 +92,7 @@ class SignalSyncMessage(_Wire, frozen=True):
 
 
 class SignalEdit(_Wire, frozen=True):
-    """What a message says by now."""
+    """New text of a message that is there already."""
 
     data_message: SignalDataMessage | None = None
 
