@@ -38,6 +38,13 @@ class StandingClock(SteppedClock):
         return self._wall_offset_s
 
 
+class HeldClock(SteppedClock):
+    """Whoever sleeps on it sleeps until the end."""
+
+    async def sleep(self, duration_s: float) -> None:
+        await asyncio.Event().wait()
+
+
 class HastyClock:
     """Real time, of which only a hundredth is slept."""
 

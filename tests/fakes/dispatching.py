@@ -45,7 +45,7 @@ from agent.turn.model_choice import ModelChoices
 from agent.turn.settings import AgentSettings
 from agent.turn.turn import TurnRunner
 from tests.fakes.channel import message
-from tests.fakes.clock import SteppedClock
+from tests.fakes.clock import StandingClock, SteppedClock
 from tests.fakes.memory import PreparedMemory
 from tests.fakes.said import words
 
@@ -125,7 +125,7 @@ async def running(  # noqa: PLR0913, PLR0917, PLR0915 - all that a test may choo
     clock: SteppedClock | None = None,
 ) -> AsyncIterator[Running]:
     journal = open_agent_db(folder / "agent.db")
-    clock = clock or SteppedClock()
+    clock = clock or StandingClock()
     settings = AgentSettings()
     registry = Registry(tools or [])
     stop = EmergencyStop(folder)

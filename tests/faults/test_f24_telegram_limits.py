@@ -55,7 +55,6 @@ class Sent:
     async def write(self, text: str, chat: int) -> None:
         message = await self.bot.server.world.write(text, chat)
         number = str(message["message_id"])
-        # By the agent's clock, which goes on with whatever waits meanwhile
         now_s, who = self.agent.clock.wall_s(), str(chat)
         inbound = Inbound(number, "telegram", who, who, text, now_s, Provenance.OWNER)
         await self.agent.dispatcher.deliver(inbound, self.agent.tasks)

@@ -26,7 +26,7 @@ from agent.tools.files import FileReadTool
 from agent.tools.memory import MemoryForgetTool, MemoryRecallTool
 from agent.tools.memory_sources import MemoryListTool, MemorySourceTool
 from tests.fakes.channel import FakeChannel, message
-from tests.fakes.clock import SteppedClock
+from tests.fakes.clock import HeldClock, SteppedClock
 from tests.fakes.dispatching import Running, prompt_of, running
 from tests.fakes.provider import calls
 from tests.tools.test_memory import use
@@ -175,13 +175,6 @@ async def test_the_snapshot(path: str, tmp_path: Path, memory: SqliteMemory) -> 
     assert SECRET not in read + sent
 
 
-class StandingClock(SteppedClock):
-    """No minute passes."""
-
-    async def sleep(self, duration_s: float) -> None:
-        await asyncio.Event().wait()
-
-
 async def test_what_somebody_else_said_there_is_heard_and_can_be_taken_back(
     tmp_path: Path,
 ) -> None:
@@ -196,7 +189,7 @@ async def test_what_somebody_else_said_there_is_heard_and_can_be_taken_back(
         await answered(agent, channel, alone)
         await wait_until(agent.is_idle)
         listen = partial(answered_since, agent.journal)
-        keeper = Consolidation(listen, memory, None, tmp_path / "state.json", StandingClock())
+        keeper = Consolidation(listen, memory, None, tmp_path / "state.json", HeldClock())
         await keeper.keep()
         provider.requests.clear()
         await answered(agent, channel, in_group("when is the rehearsal of the choir?", 3))

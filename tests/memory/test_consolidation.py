@@ -16,7 +16,7 @@ from agent.messages import Provenance
 from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.providers.offline.provider import OfflineProvider
 from agent.storage.files import write_atomic
-from tests.fakes.clock import SteppedClock
+from tests.fakes.clock import HeldClock, SteppedClock
 from tests.fakes.provider import ScriptedProvider, UnreachableProvider
 from tests.waits import wait_until
 
@@ -40,13 +40,6 @@ class GullibleProvider(Provider):
         texts = [json.loads(line)["message"] for line in lines]
         self.read += texts
         return ChatResponse(facts(*(f"Noted: {text}"[:300] for text in texts)))
-
-
-class StandingClock(SteppedClock):
-    """No minute passes."""
-
-    async def sleep(self, duration_s: float) -> None:
-        await asyncio.Event().wait()
 
 
 class Home:
@@ -165,7 +158,7 @@ async def test_a_clock_that_is_ahead_dates_nothing_into_the_future(home: Home) -
 
 
 async def test_a_message_is_kept_as_soon_as_it_is_answered(home: Home) -> None:
-    home.clock = StandingClock()
+    home.clock = HeldClock()
     consolidation = home.open(None)
     working = asyncio.create_task(consolidation.run())
     home.say("My sister is called Mei")
