@@ -229,9 +229,9 @@ class AttachedTerminals(Channel):
         if len(self._askers) > MAX_ASKERS:
             del self._askers[next(iter(self._askers))]
         try:
-            await deliver(inbound)
-            is_settled = await self._behind.is_settled(inbound.message_id)
-            if not is_settled or said.id not in session.unanswered:
+            # Looked up first: a stop that stops something has ended by the time it is accepted
+            had_ended, _ = await asyncio.gather(self._had_ended(inbound), deliver(inbound))
+            if not had_ended:
                 session.post(frames.AcceptedFrame(said.id))
                 return
             why = "that was dealt with meanwhile"
@@ -241,6 +241,15 @@ class AttachedTerminals(Channel):
         self._askers.pop(inbound.message_id, None)
         session.unanswered.discard(said.id)
         session.post(frames.RefusedFrame(said.id, why))
+
+    async def _had_ended(self, inbound: Inbound) -> bool:
+        """Return true if the message was accepted before, and nothing of it is still to come."""
+        assert self._behind is not None, "nobody is let in before"
+        try:
+            return await self._behind.is_settled(inbound.message_id)
+        except BarnacleError:
+            # Accepting it says what is wrong, or needs nothing that can be wrong
+            return False
 
     async def _is_full(self, session: TerminalSession) -> bool:
         """Return true if too much waits, without what ended with no answer of its own: a stop."""

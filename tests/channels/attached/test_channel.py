@@ -14,7 +14,7 @@ from agent.channels.base import Answer, Question
 from agent.errors import ChannelRefused, ChannelUnavailable, StorageFull
 from agent.messages import Address, Inbound, Outbound, Provenance
 from tests.fakes.attached_terminal import AttachedTerminal
-from tests.fakes.clock import SteppedClock
+from tests.fakes.clock import HeldClock
 from tests.fakes.somebody import somebody
 from tests.waits import wait_until
 
@@ -30,13 +30,6 @@ def open_folder() -> Iterator[Path]:
         yield path
 
 
-class HeldClock(SteppedClock):
-    """Whoever sleeps on it sleeps until the end."""
-
-    async def sleep(self, duration_s: float) -> None:
-        await asyncio.Event().wait()
-
-
 @dataclass
 class Device:
     """The agent behind the terminals, played by a test."""
@@ -49,16 +42,22 @@ class Device:
     stopped: list[str] = field(default_factory=list)
     refuses: bool = False
     settled: bool = False
+    # As a stop is that stopped something
+    ends_at_once: bool = False
+    knows_nothing: bool = False
 
     async def deliver(self, inbound: Inbound) -> None:
         if self.refuses:
             raise StorageFull("there is no room")
         self.received.append(inbound)
+        self.settled = self.settled or self.ends_at_once
 
     async def catch_up(self, target: str) -> None:
         self.caught_up.append(target)
 
     async def is_settled(self, _message_id: str) -> bool:
+        if self.knows_nothing:
+            raise StorageFull("there is nothing to look at")
         return self.settled
 
     async def attached(self, *, plain: bool = False) -> AttachedTerminal:
@@ -290,6 +289,23 @@ async def test_a_message_that_is_not_taken_is_given_back_with_the_reason(tmp_pat
         refused = await terminal.hear()
         assert isinstance(refused, frames.RefusedFrame)
         assert "dealt with" in refused.why
+        terminal.close()
+
+
+async def test_a_message_that_ends_at_once_is_taken(tmp_path: Path) -> None:
+    """Only what had ended before it came again was dealt with."""
+    async with device(tmp_path) as agent:
+        terminal = await agent.attached()
+        agent.ends_at_once = True
+        assert (await agent.asked_by(terminal, "/stop")).text == "/stop"
+        terminal.close()
+
+
+async def test_what_cannot_be_looked_up_is_taken_all_the_same(tmp_path: Path) -> None:
+    async with device(tmp_path) as agent:
+        terminal = await agent.attached()
+        agent.knows_nothing = True
+        assert (await agent.asked_by(terminal, "/estop")).text == "/estop"
         terminal.close()
 
 

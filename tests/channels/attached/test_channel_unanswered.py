@@ -10,8 +10,8 @@ from agent.channels.attached import frames
 from agent.channels.attached.channel import MAX_UNANSWERED, AgentSide, AttachedTerminals
 from agent.messages import Inbound
 from agent.messaging.inbox import is_settled
-from tests.channels.attached.test_channel import HeldClock
 from tests.fakes.attached_terminal import AttachedTerminal
+from tests.fakes.clock import HeldClock
 from tests.fakes.dispatching import running
 from tests.fakes.slow_provider import SlowProvider
 from tests.waits import wait_until
