@@ -50,7 +50,7 @@ _log = logging.getLogger(__name__)
 WriteMicroPython = Callable[[str, str, OnProgress], Awaitable[None]]
 
 
-class Step(enum.Enum):
+class InstallationStep(enum.Enum):
     """Step of an installation; the value is what is told of it."""
 
     # MicroPython's blocks go through the boot loader, and are read back
@@ -67,7 +67,7 @@ class Unfinished(Struct, frozen=True):
     """Installation that has not ended: its board, and the step it was in."""
 
     board: str
-    step: Step
+    step: InstallationStep
 
 
 class HeldBoard(Board, Protocol):
@@ -76,7 +76,7 @@ class HeldBoard(Board, Protocol):
     port_use: asyncio.Lock
 
 
-OnStep = Callable[[Step, int], None]
+OnStep = Callable[[InstallationStep, int], None]
 
 
 class Installer:
@@ -106,13 +106,13 @@ class Installer:
         Raises:
             BarnacleError: it is not done; the text says why and what to do.
         """
-        await self._begin(board, Step.MICROPYTHON)
+        await self._begin(board, InstallationStep.MICROPYTHON)
 
         def tell(progress: Progress) -> None:
-            self._on_step(Step.MICROPYTHON, progress.percent)
+            self._on_step(InstallationStep.MICROPYTHON, progress.percent)
 
         await write(board.name, loader.port, tell)
-        await self._begin(board, Step.PROMPT)
+        await self._begin(board, InstallationStep.PROMPT)
         await self.by_prompt(board, await self._port(), is_chosen=False)
 
     async def by_prompt(
@@ -146,9 +146,9 @@ class Installer:
             require_called(board.name, found.machine, {one.name: one.machines for one in others})
             if not found.is_frozen:
                 found.require_room(board.name, board.files)
-                await self._begin(board, Step.FIRMWARE)
+                await self._begin(board, InstallationStep.FIRMWARE)
                 await copying.put(board.files, found, prompt, self._copied)
-            await self._begin(board, Step.GREETING)
+            await self._begin(board, InstallationStep.GREETING)
             await copying.restart(prompt)
         finally:
             await port.aclose()
@@ -201,9 +201,9 @@ class Installer:
         return path
 
     def _copied(self, sent: int, whole: int) -> None:
-        self._on_step(Step.FIRMWARE, 100 * sent // whole)
+        self._on_step(InstallationStep.FIRMWARE, 100 * sent // whole)
 
-    async def _begin(self, board: CarriedBoard, step: Step) -> None:
+    async def _begin(self, board: CarriedBoard, step: InstallationStep) -> None:
         self._on_step(step, 0)
         _log.info("blank: step (board=%s, step=%s)", board.name, step.name.lower())
         note = msgspec.json.encode(Unfinished(board.name, step))

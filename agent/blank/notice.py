@@ -17,7 +17,14 @@ from agent.blank.board_state import FlashState
 from agent.blank.boot_loader import USB_DEVICES, BootLoader, boot_loaders
 from agent.blank.carried import CarriedBoard, NotCarried, carried_boards, checked_dfu
 from agent.blank.dfu import FOLDER, BadDfu
-from agent.blank.install import HeldBoard, Installer, Step, WriteMicroPython, by_unit, unfinished
+from agent.blank.install import (
+    HeldBoard,
+    InstallationStep,
+    Installer,
+    WriteMicroPython,
+    by_unit,
+    unfinished,
+)
 from agent.channels.base import Answer, Question, YesBy
 from agent.errors import BarnacleError
 from agent.link.base import BoardState
@@ -221,7 +228,7 @@ class BlankBoards:
         )
 
     def _installer(self, settings: BoardSettings, tell: Tell) -> Installer:
-        def told(step: Step, percent: int) -> None:
+        def told(step: InstallationStep, percent: int) -> None:
             _log.info("blank: progress (step=%s, percent=%d)", step.name.lower(), percent)
 
         def hint(text: str) -> None:

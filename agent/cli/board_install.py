@@ -14,7 +14,7 @@ from agent.blank.carried import (
     checked_dfu,
     chosen_board,
 )
-from agent.blank.install import Installer, Step, by_child
+from agent.blank.install import InstallationStep, Installer, by_child
 from agent.cli import configuration, exits
 from agent.cli.board_visit import chosen, ready_board, refuse_if_taken
 from agent.cli.output import say
@@ -89,9 +89,9 @@ class _Progress:
     """Prints each step once, and each tenth of it on a terminal."""
 
     def __init__(self) -> None:
-        self._told: tuple[Step, int] | None = None
+        self._told: tuple[InstallationStep, int] | None = None
 
-    def told(self, step: Step, percent: int) -> None:
+    def told(self, step: InstallationStep, percent: int) -> None:
         tenth = percent // 10
         if self._told is None or self._told[0] is not step:
             say(f"{step.value} ...")

@@ -91,8 +91,8 @@ class ModelSession:
 
     def give_back(self) -> None:
         """Give back the rows of words that were read: the kernel brings sixteen pages for each."""
-        for piece in self._mapped:
-            piece.give_back()
+        for mapping in self._mapped:
+            mapping.give_back()
 
     def _reading(self, passage: TextPassage, output: str, *, asked: bool) -> PassageReading:
         prefix = self._recipe.query_prefix if asked else self._recipe.passage_prefix

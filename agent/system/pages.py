@@ -18,8 +18,8 @@ _MADV_DONTNEED = 4
 _KEPT_BYTES = 0
 
 
-class Piece(Struct, frozen=True):
-    """A piece of memory that shows a file as it is."""
+class FileMapping(Struct, frozen=True):
+    """A mapping of memory that shows a file as it is."""
 
     address: int
     length_bytes: int
@@ -30,25 +30,25 @@ class Piece(Struct, frozen=True):
         ctypes.CDLL(None).madvise(address, length, _MADV_DONTNEED)
 
 
-def unwritten(path: Path | None = None) -> tuple[Piece, ...]:
-    """Return the pieces of files in which nothing was ever written.
+def unwritten(path: Path | None = None) -> tuple[FileMapping, ...]:
+    """Return the mappings of files in which nothing was ever written.
 
     Args:
         path: only those of this file; else those that nobody can write in either.
     """
-    return tuple(_pieces("" if path is None else str(path.resolve())))
+    return tuple(_mappings("" if path is None else str(path.resolve())))
 
 
 def give_back() -> None:
     """Give back what was read of programs and libraries, and what the allocator holds free."""
-    for piece in unwritten():
-        piece.give_back()
+    for mapping in unwritten():
+        mapping.give_back()
     # Only the C library of GNU has it
     if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
         trim(ctypes.c_size_t(_KEPT_BYTES))
 
 
-def _pieces(name: str) -> Iterator[Piece]:
+def _mappings(name: str) -> Iterator[FileMapping]:
     try:
         lines = _SMAPS.read_text(errors="replace").splitlines()
     except OSError:
@@ -61,4 +61,4 @@ def _pieces(name: str) -> Iterator[Piece]:
             is_wanted = file == name if name else file.startswith("/") and "w" not in rights
             start, end = (int(one, 16) for one in fields[0].split("-")) if is_wanted else (0, 0)
         elif end and fields[:2] == ["Anonymous:", "0"]:
-            yield Piece(start, end - start)
+            yield FileMapping(start, end - start)

@@ -12,7 +12,7 @@ import pytest
 from agent.blank.carried import MAIN
 from agent.blank.dfu import INDEX, Element
 from agent.blank.flashing import FlashingFailed, OnProgress, Progress
-from agent.blank.install import Step, unfinished
+from agent.blank.install import InstallationStep, unfinished
 from agent.blank.notice import BlankBoards, BlankPlaces
 from agent.channels.base import Answer, Question
 from agent.link.base import BoardState, BoardStatus
@@ -268,7 +268,7 @@ def test_an_installation_that_was_cut_is_begun_again_with_a_new_yes(room: Room) 
     assert room.told == ["The board was not installed: dfu-util: device is gone."]
     left = unfinished(room.record)
     assert left is not None
-    assert left.step is Step.MICROPYTHON
+    assert left.step is InstallationStep.MICROPYTHON
     # The Pi lost its power, too, and the board with it
     room.fault = ""
     room.blank = room.started()
@@ -293,4 +293,4 @@ def test_another_firmware_on_the_link_is_not_called_done(room: Room, tmp_path: P
     assert room.told == ["The board was not installed: build 1 answers, not build 7: start over."]
     left = unfinished(room.record)
     assert left is not None
-    assert left.step is Step.GREETING
+    assert left.step is InstallationStep.GREETING
