@@ -122,6 +122,13 @@ class World:
         self.dispatch("MESSAGE_CREATE", {**message, **guild})
         return message
 
+    def edit(self, message: Json, content: str) -> None:
+        """Whoever wrote it edits it; who listens is told."""
+        guild = {"guild_id": GUILD} if "guild_id" in self.channels[message["channel_id"]] else {}
+        edited = f"2026-11-20T10:00:{len(self.messages):02d}.000000+00:00"
+        message |= {"content": content, "edited_timestamp": edited}
+        self.dispatch("MESSAGE_UPDATE", {**message, **guild})
+
     def answer(self, to: Json, author: Json, content: str) -> Json:
         """A message that answers another; whoever wrote that is mentioned by it."""
         reference = {"type": 0, "message_id": to["id"], "channel_id": to["channel_id"]}
@@ -232,7 +239,7 @@ def _mentioned(content: str) -> list[Json]:
 
 def _as_seen(intents: int, name: str, told: Json) -> Json | None:
     """What a session with these intents is told of it."""
-    if name != "MESSAGE_CREATE":
+    if name not in {"MESSAGE_CREATE", "MESSAGE_UPDATE"}:
         return told
     is_private = "guild_id" not in told
     if not intents & (DIRECT_MESSAGES if is_private else GUILD_MESSAGES):

@@ -94,7 +94,16 @@ class MattermostServer:
     def tell(self, post: Json) -> None:
         """To everybody who listens."""
         names = {"sender_name": "@anna", "channel_type": KINDS[post["channel_id"]]}
-        told = {"event": "posted", "data": {**names, "post": json.dumps(post)}, "seq": 2}
+        self._broadcast("posted", post, names)
+
+    def edit(self, post: Json, message: str) -> None:
+        """As a person does; everybody is told of it, and nothing else with it."""
+        at_ms = self._moment_ms()
+        post |= {"message": message, "edit_at": at_ms, "update_at": at_ms}
+        self._broadcast("post_edited", post, {})
+
+    def _broadcast(self, event: str, post: Json, about: Json) -> None:
+        told = {"event": event, "data": {**about, "post": json.dumps(post)}, "seq": 2}
         told["broadcast"] = {"channel_id": post["channel_id"]}
         self.say(json.dumps(told))
 
@@ -190,8 +199,9 @@ class MattermostServer:
                 return {"id": ME, "username": USERNAME, "is_bot": True}
             case "GET", "users", "me", "channels":
                 return [self._room(one) for one in KINDS]
-            case "GET", "channels", channel, "posts":
-                return self._listed(channel, {key: value[0] for key, value in query.items()})
+            case "GET", "channels", channel, *posts:
+                asked = {key: value[0] for key, value in query.items()}
+                return self._listed(channel, asked) if posts else self._room(channel)
             case "GET", "posts", post, "files", "info":
                 return [self.info(one) for one in self.posts[post]["file_ids"]]
             case "POST", "files":

@@ -57,6 +57,16 @@ class World:
         self.tell("events_api", event_call(event))
         return event
 
+    def edit(self, before: Json, text: str) -> Json:
+        """A person edits a message; its new form. The app is told both."""
+        edited = {"user": before["user"], "ts": self.stamp()}
+        message = {**before, "text": text, "edited": edited}
+        place = {"channel": before["channel"], "channel_type": before["channel_type"]}
+        event = {"type": "message", "subtype": "message_changed", "hidden": True, **place}
+        event |= {"ts": self.stamp(), "message": message, "previous_message": before}
+        self.tell("events_api", event_call(event))
+        return message
+
     def tell(self, kind: str, payload: Json) -> None:
         self._count += 1
         envelope = {"envelope_id": f"e{self._count:08d}", "type": kind, "payload": payload}

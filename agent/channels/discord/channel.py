@@ -112,7 +112,9 @@ class DiscordChannel(Channel):
 
     async def mark(self, inbound: Inbound, mark: Mark) -> None:
         chat = inbound.reply_target
-        if chat in self._without_signs or inbound.message_id in self._listening.chosen:
+        is_chosen = inbound.message_id in self._listening.chosen
+        # An edit has a number of its own, which is no message's
+        if chat in self._without_signs or is_chosen or not inbound.message_id.isdigit():
             return
         signs = f"{messages_in(chat, inbound.thread)}/{inbound.message_id}/reactions"
         is_shown = await self._courtesy("PUT", f"{signs}/{quote(_SIGNS[mark])}/@me")

@@ -34,9 +34,15 @@ class DiscordUser(_Wire, frozen=True):
 
 
 class DiscordId(_Wire, frozen=True):
-    """Object with an id."""
+    """Object with an id, and when a person has edited it."""
 
     id: str
+    edited_timestamp: str | None = None
+
+    @property
+    def known(self) -> str:
+        """Return a number of its own for each form of it."""
+        return self.id if self.edited_timestamp is None else f"{self.id}:{self.edited_timestamp}"
 
 
 class DiscordApplication(_Wire, frozen=True):

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from agent.channels.approvals import OpenApprovals
 from agent.channels.base import Deliver, Pulse
@@ -140,7 +141,7 @@ _COMMAND, _PRESSED = 2, 3
 _TEXT = 3
 # Servers and private chats with the bot
 _CONTEXTS = [0, 1]
-_HEARD = frozenset({"MESSAGE_CREATE", "INTERACTION_CREATE"})
+_HEARD = frozenset({"MESSAGE_CREATE", "MESSAGE_UPDATE", "INTERACTION_CREATE"})
 _WITH_WORDS: Mapping[str, str] = {
     "pair": "the code",
     "model": "its name",
@@ -205,7 +206,7 @@ class DiscordReceiver:
     ) -> None:
         """Deliver a stop without waiting for files; if it comes again it is known."""
         try:
-            number = read(told, DiscordId).id
+            number = read(told, DiscordId).known
             if _stops(name, told, begun.me):
                 await self._hear(name, told, begun, deliver)
                 self._ahead.append(number)
@@ -230,12 +231,14 @@ class DiscordReceiver:
     ) -> bool:
         """Deliver a message; return true if it was for us."""
         try:
-            if name in _HEARD and read(told, DiscordId).id in self._ahead:
+            if name in _HEARD and read(told, DiscordId).known in self._ahead:
                 return True
             if name == "READY":
                 await self._offer_commands(read(told, DiscordReady))
             if name == "MESSAGE_CREATE":
                 return await self._take(read(told, DiscordMessage), begun.me, deliver)
+            if name == "MESSAGE_UPDATE":
+                return await self._take_edit(told, begun.me, deliver)
             if name == "INTERACTION_CREATE":
                 return await self._obey(read(told, DiscordInteraction), deliver)
         except msgspec.DecodeError as err:
@@ -256,6 +259,15 @@ class DiscordReceiver:
             inbound = await self._with_files(inbound, message)
         await deliver(inbound)
         return True
+
+    async def _take_edit(self, told: msgspec.Raw, me: str, deliver: Deliver) -> bool:
+        """Deliver what a person has edited into a stop; nothing comes of another edit."""
+        edit = read(told, DiscordId)
+        if edit.edited_timestamp is None or not _stops("MESSAGE_UPDATE", told, me):
+            # A preview changes a message, too
+            return False
+        message = replace(read(told, DiscordMessage), id=edit.known)
+        return await self._take(message, me, deliver)
 
     async def _with_files(self, inbound: Inbound, message: DiscordMessage) -> Inbound:
         if self._parts.place.knows(inbound):
@@ -287,7 +299,7 @@ class DiscordReceiver:
 
 
 def _stops(name: str, told: msgspec.Raw, me: str) -> bool:
-    if name == "MESSAGE_CREATE":
+    if name.startswith("MESSAGE_"):
         return is_urgent(words_of(read(told, DiscordMessage), me))
     return is_urgent(f"/{read(told, DiscordInteraction).data.name}")
 

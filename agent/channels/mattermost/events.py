@@ -8,6 +8,7 @@ import re
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from agent.messages import Inbound, Provenance
 from agent.text.printable import printable_line, printable_text
@@ -44,6 +45,7 @@ class MattermostPost(msgspec.Struct, frozen=True, rename={"kind": "type"}):
     channel_id: str
     user_id: str
     create_at: int
+    edit_at: int = 0
     delete_at: int = 0
     root_id: str = ""
     message: str = ""
@@ -51,6 +53,10 @@ class MattermostPost(msgspec.Struct, frozen=True, rename={"kind": "type"}):
     props: dict[str, Any] | None = None
     file_ids: tuple[str, ...] | None = None
     metadata: MattermostMetadata | None = None
+
+    def as_edited(self) -> "MattermostPost":
+        """Return an edit as a post of its own."""
+        return replace(self, id=f"{self.id}:{self.edit_at}", create_at=self.edit_at)
 
     @property
     def is_of_a_person(self) -> bool:

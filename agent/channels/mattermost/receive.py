@@ -60,11 +60,12 @@ _T = TypeVar("_T")
 
 
 class _Said(Struct, frozen=True):
-    """Post with its place."""
+    """Post with its place, which is not told with an edit."""
 
     post: MattermostPost
     kind: str
     sender_name: str = ""
+    is_edit: bool = False
 
 
 class _Line(Struct, frozen=True):
@@ -191,7 +192,7 @@ class MattermostReceiver:
         post = said.post
         if self._position.has_seen(post.id):
             return
-        inbound = self._heard(said, line.me)
+        inbound = await self._heard(said, line.me)
         if inbound is not None:
             if post.file_ids and not is_urgent(inbound.text):
                 async with line.coming.watched():
@@ -207,19 +208,30 @@ class MattermostReceiver:
         said = _said(message)
         if said is None or self._position.has_seen(said.post.id):
             return
-        inbound = self._heard(said, me)
+        inbound = await self._heard(said, me)
         if inbound is not None:
             if not is_urgent(inbound.text):
                 return
             await deliver(inbound)
         self._position.note_ahead(said.post.id)
 
-    def _heard(self, said: _Said, me: MattermostSelf) -> Inbound | None:
+    async def _placed(self, said: _Said, me: MattermostSelf) -> _Said | None:
+        """Return an edit with the kind of its channel; nothing comes of one but a stop."""
+        post = said.post
+        if not is_urgent(understood(post, me, said.kind, "", 0.0).text) or post.user_id == me.id:
+            return None
+        path = f"/channels/{known_id(post.channel_id)}"
+        return replace(said, kind=_read(await self._api.call("GET", path), MattermostRoom).kind)
+
+    async def _heard(self, said: _Said, me: MattermostSelf) -> Inbound | None:
         """Convert a post; None if it is not for us or has answered a question."""
-        post, kind = said.post, said.kind
+        placed = await self._placed(said, me) if said.is_edit else said
+        if placed is None:
+            return None
+        post, kind = placed.post, placed.kind
         if not post.is_of_a_person or post.user_id == me.id:
             return None
-        inbound = understood(post, me, kind, said.sender_name, self._clock.wall_s())
+        inbound = understood(post, me, kind, placed.sender_name, self._clock.wall_s())
         if self.questions.answer(inbound, has_files=bool(post.file_ids)):
             return None
         return inbound if self._is_for_us(post, kind, me) else None
@@ -287,7 +299,7 @@ def _event(message: str | bytes) -> MattermostEvent:
 def _said(message: Frame) -> _Said | None:
     """Decode a post; None if it is none."""
     event = _event(message)
-    if event.event != "posted":
+    if event.event not in {"posted", "post_edited"}:
         return None
     try:
         told = msgspec.json.decode(event.data, type=MattermostPosted)
@@ -296,7 +308,10 @@ def _said(message: Frame) -> _Said | None:
         # Its words stay out of the log: they are a person's
         _log.warning("mattermost: post skipped, not as documented (reason=%s)", err)
         return None
-    return _Said(post, told.channel_type, told.sender_name)
+    if event.event == "posted":
+        return _Said(post, told.channel_type, told.sender_name)
+    # A preview changes a post, too
+    return _Said(post.as_edited(), "", is_edit=True) if post.edit_at else None
 
 
 def _posts_in(told: MattermostPosts) -> list[MattermostPost]:

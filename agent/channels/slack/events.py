@@ -41,8 +41,14 @@ class SlackShared(msgspec.Struct, frozen=True):
     fallback: Any = ""
 
 
+class SlackEdit(msgspec.Struct, frozen=True):
+    """Moment of an edit, as Slack numbers it."""
+
+    ts: _Short = ""
+
+
 class SlackEvent(msgspec.Struct, frozen=True):
-    """A message, or a mention of the app."""
+    """A message, a mention of the app, or a change of a message, which has both forms of it."""
 
     type: _Short
     channel: Any = ""
@@ -56,6 +62,9 @@ class SlackEvent(msgspec.Struct, frozen=True):
     parent_user_id: str | None = None
     files: list[SlackFile] = []
     attachments: list[SlackShared] | None = None
+    edited: SlackEdit | None = None
+    message: "SlackEvent | None" = None
+    previous_message: "SlackEvent | None" = None
 
 
 class SlackPost(msgspec.Struct, frozen=True):

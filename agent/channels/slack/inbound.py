@@ -8,8 +8,10 @@ import html
 import re
 from typing import Literal
 
+from msgspec.structs import replace
+
 from agent.channels.slack.events import SlackCommand, SlackEvent
-from agent.channels.urgency import is_for_everybody
+from agent.channels.urgency import is_for_everybody, is_urgent
 from agent.messages import Inbound, Provenance
 from agent.text.printable import printable_text
 
@@ -67,6 +69,22 @@ def understood(event: SlackEvent, me: str, now_s: float) -> Inbound:
         # With words of the sender's own only what is quoted is somebody else's
         is_forwarded=bool(passed_on) and not words,
     )
+
+
+def stop_by_edit(event: SlackEvent, me: str, groups: Groups, now_s: float) -> Inbound | None:
+    """Convert a message that its writer has edited into a stop; nothing comes of other edits."""
+    now, before = event.message, event.previous_message
+    if event.subtype != "message_changed" or now is None or now.edited is None:
+        return None
+    # A preview changes a message, too
+    is_new = before is None or before.text != now.text
+    if not is_new or not is_ts(now.edited.ts) or not is_urgent(written(now.text or "", me)):
+        return None
+    edited = replace(now, channel=event.channel, channel_type=event.channel_type)
+    if not is_for_us(edited, me, groups):
+        return None
+    inbound, at = understood(edited, me, now_s), now.edited.ts
+    return replace(inbound, message_id=f"{inbound.message_id}:edited-{at}", sent_at_s=float(at))
 
 
 def _passed_on(event: SlackEvent) -> str:

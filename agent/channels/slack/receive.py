@@ -16,7 +16,7 @@ from agent.channels.slack.approvals import SlackApprovals
 from agent.channels.slack.client import SlackApi
 from agent.channels.slack.events import SlackCommand, SlackEvent, SlackEventCall, SlackInteraction
 from agent.channels.slack.files import SlackFiles
-from agent.channels.slack.inbound import Groups, commanded, is_for_us, understood
+from agent.channels.slack.inbound import Groups, commanded, is_for_us, stop_by_edit, understood
 from agent.channels.urgent_first import went_ahead
 from agent.errors import ChannelUnavailable
 from agent.messages import Inbound
@@ -73,9 +73,12 @@ class SlackReceiver:
 
     def said(self, call: SlackEventCall) -> SlackInbound | None:
         """Convert an event; None if no person spoke to the app."""
-        if not is_for_us(call.event, self._me, self._ears.groups):
+        event, groups, now_s = call.event, self._ears.groups, self._clock.wall_s()
+        if (stop := stop_by_edit(event, self._me, groups, now_s)) is not None:
+            return SlackInbound(stop)
+        if not is_for_us(event, self._me, groups):
             return None
-        return SlackInbound(understood(call.event, self._me, self._clock.wall_s()), call.event)
+        return SlackInbound(understood(event, self._me, now_s), event)
 
     def commanded(self, command: SlackCommand, number: str) -> SlackInbound | None:
         """Convert a slash command; `number` is its own on every way."""

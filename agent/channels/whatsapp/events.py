@@ -14,8 +14,10 @@ from urllib.parse import parse_qs
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from agent.channels.push import PushAnswer
+from agent.channels.urgency import is_urgent
 from agent.messages import Inbound, Provenance
 from agent.text.printable import printable_line, printable_text
 
@@ -84,7 +86,7 @@ FILES = {
     "document": "a file",
     "sticker": "a sticker",
 }
-_SILENT = frozenset({"reaction", "system", "edit", "revoke", "ephemeral"})
+_SILENT = frozenset({"reaction", "system", "revoke", "ephemeral"})
 # As it is called now, and was before
 _CHANGED_NUMBER = frozenset({"user_changed_number", "customer_changed_number"})
 
@@ -143,6 +145,14 @@ class _Context(msgspec.Struct, frozen=True):
     frequently_forwarded: bool = False
 
 
+class _NewForm(msgspec.Struct, frozen=True):
+    text: _Text = _Text()
+
+
+class _Edit(msgspec.Struct, frozen=True):
+    message: _NewForm = _NewForm()
+
+
 class _Notice(msgspec.Struct, frozen=True):
     type: str = ""
     # The new number, where it may be known
@@ -170,6 +180,7 @@ class WhatsAppMessage(msgspec.Struct, frozen=True, rename={"sender": "from"}):
     interactive: _Interactive = _Interactive()
     context: _Context = _Context()
     system: _Notice = _Notice()
+    edit: _Edit = _Edit()
 
     @property
     def left(self) -> str:
@@ -288,6 +299,11 @@ def inbound_of(said: WhatsAppInbound, now_s: float) -> Inbound | None:
     # The answer would go to one of them alone
     if message.type in _SILENT or message.group_id:
         return None
+    if message.type == "edit":
+        if not is_urgent(message.edit.message.text.body):
+            return None
+        # Nothing comes of an edit but a stop
+        message = replace(message, type="text", text=message.edit.message.text)
     text, shown = _words(message), _shown(message)
     if not text and not shown and message.media is None:
         return None

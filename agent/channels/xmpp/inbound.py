@@ -9,7 +9,7 @@ import re
 
 from msgspec import Struct
 
-from agent.channels.urgency import is_for_everybody
+from agent.channels.urgency import is_for_everybody, is_urgent
 from agent.channels.xmpp.stanzas import XmppMessage
 from agent.messages import Inbound, Provenance
 from agent.text.printable import printable_line, printable_text
@@ -30,10 +30,11 @@ class XmppContext(Struct, frozen=True):
 
 
 def is_new(message: XmppMessage) -> bool:
-    """Return true if the message says something new."""
+    """Return true if the message says something new, or corrects another one into a stop."""
     is_said = bool(message.text.strip() or message.file)
     is_talk = message.kind in {"chat", "normal", _GROUP}
-    return is_said and is_talk and not message.is_correction and not _is_whisper(message)
+    is_own = not message.is_correction or is_urgent(message.text)
+    return is_said and is_talk and is_own and not _is_whisper(message)
 
 
 def is_group(message: XmppMessage) -> bool:

@@ -66,6 +66,24 @@ async def test_a_stop_needs_no_name_where_the_bot_may_read_every_message(
         assert [one.text for one in listener.heard] == ["/stop", "/estop"]
 
 
+async def test_nothing_comes_of_an_edit_but_a_stop(
+    server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    async with listening(channel_at(server, http, tmp_path)) as listener:
+        await begun(server)
+        for channel in (DM, ROOM):
+            said = server.world.post(channel, ANNA, "/stpo" if channel == DM else "hello")
+            server.world.edit(said, "turn on the pump")
+            # As when a preview was added
+            server.world.dispatch("MESSAGE_UPDATE", {**said, "edited_timestamp": None})
+            server.world.edit(said, "/stop")
+            server.world.dispatch("MESSAGE_UPDATE", said)
+        server.world.post(DM, ANNA, "hello again")
+        await heard(listener, "hello again")
+        found = list(dict.fromkeys((one.message_id, one.text) for one in listener.heard))
+        assert [text for _, text in found] == ["/stpo", "/stop", "/stop", "hello again"]
+
+
 async def test_a_bot_that_may_read_no_more_hears_on_who_calls_it(
     server: DiscordServer, http: HttpClient, tmp_path: Path
 ) -> None:

@@ -50,6 +50,22 @@ async def heard_after_cut(server: MattermostServer, listener: Listener) -> list[
     return [one.text for one in listener.heard]
 
 
+async def test_nothing_comes_of_an_edit_but_a_stop(platform: MattermostPlatform) -> None:
+    server = platform.server
+    async with listening(platform.channel) as listener:
+        await platform.write("/stpo")
+        for channel in (DM, ROOM):
+            said = server.post(channel, ANNA, "@barnacle hello")
+            server.edit(said, "@barnacle turn on the pump")
+            server.edit(said, "@barnacle /stop" if channel == ROOM else "/stop the pump")
+        await platform.write("hello again")
+        await wait_until(lambda: len(listener.heard) >= 6)
+        heard = [(one.text, one.is_group) for one in listener.heard]
+    first, second = ("hello", False), ("hello", True)
+    stops = [("/stop the pump", False), ("/stop", True)]
+    assert heard == [("/stpo", False), first, stops[0], second, stops[1], ("hello again", False)]
+
+
 async def test_what_came_during_a_cut_is_heard_once_and_in_order(
     platform: MattermostPlatform,
 ) -> None:

@@ -83,6 +83,24 @@ async def test_a_mention_that_comes_as_two_events_is_heard_once(
         assert [one.text for one in listener.heard] == ["hello", "next"]
 
 
+async def test_nothing_comes_of_an_edit_but_a_stop(
+    server: SlackServer, platform: SlackPlatform
+) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("/stpo")
+        for channel in (DM, ROOM):
+            said = server.world.post(channel, ANNA, f"<@{ME}> hello")
+            said = server.world.edit(said, f"<@{ME}> turn on the pump")
+            said = server.world.edit(said, "/stop")
+            # As when a preview was added
+            server.world.edit(said, "/stop")
+        await platform.write("hello again")
+        await wait_until(lambda: len(listener.heard) >= 6)
+        heard = [(one.text, one.is_group) for one in listener.heard]
+    private, public = [("hello", False), ("/stop", False)], [("hello", True), ("/stop", True)]
+    assert heard == [("/stpo", False), *private, *public, ("hello again", False)]
+
+
 async def test_socket_mode_that_was_switched_off_is_said_with_the_way_back(
     server: SlackServer, platform: SlackPlatform
 ) -> None:

@@ -16,7 +16,17 @@ JSON = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=10,
 )
-KEYS = ("text", "image", "location", "contacts", "interactive", "button", "context", "timestamp")
+KEYS = (
+    "edit",
+    "text",
+    "image",
+    "location",
+    "contacts",
+    "interactive",
+    "button",
+    "context",
+    "timestamp",
+)
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), JSON), st.text())
@@ -28,6 +38,19 @@ def test_whatever_stands_in_a_message_it_is_read_or_left_out(
         assert isinstance(one, WhatsAppInbound)
         inbound = events.inbound_of(one, 0.0)
         assert inbound is None or (inbound.sender, inbound.message_id) == ("4915", "wamid.1")
+
+
+def test_nothing_comes_of_an_edit_but_a_stop() -> None:
+    def heard(text: str) -> list[str]:
+        new = {"type": "text", "text": {"body": text}, "context": {"id": "wamid.0"}}
+        edit = {"original_message_id": "wamid.0", "message": new}
+        message = {"id": "wamid.1", "from": "4915", "type": "edit", "edit": edit}
+        found = events.read(body_of({"messages": [message]}), NUMBER_ID)
+        told = [events.inbound_of(one, 0.0) for one in found if isinstance(one, WhatsAppInbound)]
+        return [f"{one.message_id} {one.text}" for one in told if one is not None]
+
+    assert heard("turn on the pump") == []
+    assert heard("/stop") == ["wamid.1 /stop"]
 
 
 @given(JSON, JSON)

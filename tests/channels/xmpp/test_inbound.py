@@ -84,6 +84,12 @@ def test_what_says_nothing_new_is_no_message(inside: str) -> None:
     assert not is_new(message(inside))
 
 
+def test_what_is_corrected_into_a_stop_is_one() -> None:
+    assert is_new(
+        message("<body>/stop</body><replace xmlns='urn:xmpp:message-correct:0' id='m0'/>")
+    )
+
+
 @pytest.mark.parametrize("kind", ["error", "headline", "nonsense"])
 def test_what_is_no_talk_is_no_message(kind: str) -> None:
     assert not is_new(message("<body>hello</body>", kind=kind))
