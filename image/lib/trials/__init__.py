@@ -19,6 +19,7 @@ ORDER = (
     "power_button",
     "frozen_agent",
     "full_disk",
+    "full_settings",
     "idle_writes",
     "hung_kernel",
     "power_cut",
