@@ -1,7 +1,7 @@
 """Posts of WhatsApp, and their meaning.
 
 One post may hold several messages of several people; one that cannot be read costs no other.
-Reactions, edits and notices of the platform are no messages.
+Reactions and notices of the platform are no messages; of an edit nothing comes but a stop.
 """
 
 import hashlib
