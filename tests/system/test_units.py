@@ -192,3 +192,20 @@ def test_the_agent_waits_for_no_network() -> None:
     for unit in sorted(path.name for path in UNITS.glob("*.service")):
         if unit in before or "barnacle.service" in " ".join(_values(unit, "Before")).split():
             assert "network-online.target" not in " ".join(_values(unit, "After")), unit
+
+
+def test_the_card_keeps_every_state_folder_of_a_unit() -> None:
+    """`/var` of the card is in memory."""
+    mounts = [
+        line.split()[:2] for line in (ROOT / "image/overlay/etc/fstab").read_text().splitlines()
+    ]
+    kept = {target for source, target in mounts if source.startswith("/data/")}
+    named = [
+        folder
+        for unit in UNITS.glob("*.service")
+        for line in unit.read_text().splitlines()
+        if line.startswith("StateDirectory=")
+        for folder in line.partition("=")[2].split()
+    ]
+    assert "barnacle" in named
+    assert {f"/var/lib/{folder}" for folder in named} - kept == set()
