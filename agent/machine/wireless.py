@@ -15,6 +15,9 @@ _BEST_QUALITY = 70
 # A level outside is not one in dBm: old drivers count in units of their own
 _DBM = range(-120, 0)
 
+# Written by wifi-again of the image while the access point refuses the password
+WIFI_REFUSED = "run/barnacle-wifi/refused"
+
 
 class Wireless(Struct, frozen=True):
     """One interface that is connected by radio."""
@@ -27,6 +30,10 @@ class Wireless(Struct, frozen=True):
 def wireless(kernel: Kernel) -> list[Wireless]:
     lines = kernel.text("proc/net/wireless").splitlines()[_HEADINGS:]
     return [found for line in lines if (found := _parsed(line)) is not None]
+
+
+def is_password_refused(kernel: Kernel) -> bool:
+    return kernel.exists(WIFI_REFUSED)
 
 
 def _parsed(line: str) -> Wireless | None:

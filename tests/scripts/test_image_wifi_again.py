@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.machine.wireless import WIFI_REFUSED
 from agent.provision import wifi
 from agent.provision.settings import WifiSettings
 from image.lib import system_tree
@@ -14,14 +15,22 @@ SCRIPT = system_tree.OVERLAY / "usr/lib/barnacle/wifi-again"
 CONNECTIONS = "etc/NetworkManager/system-connections"
 
 
-def look(root: Path, *, active: str, is_joined: bool = True) -> tuple[str, list[str]]:
+# In nmcli's words, without and with the number that older ones print
+REFUSED = "Error: Connection activation failed: (7) Secrets were required, but not provided."
+FAR = "Error: Connection activation failed: (53) The Wi-Fi network could not be found."
+
+
+def look(
+    root: Path, *, active: str, is_joined: bool = True, error: str = ""
+) -> tuple[str, list[str]]:
     """What it says, and what it asked of NetworkManager."""
     asked, folder = root / "asked", root / "bin"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     status = 0 if is_joined else 4
     (folder / "nmcli").write_text(
         f'#!/bin/sh\necho "$@" >>{asked}\n'
-        f'case "$*" in *--active) printf %s "{active}";; *) exit {status};; esac\n'
+        f'case "$*" in *--active) printf %s "{active}";;\n'
+        f'*) printf %s "{error}" >&2; exit {status};; esac\n'
     )
     (folder / "nmcli").chmod(0o755)
     path = f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin"
@@ -41,6 +50,7 @@ def card(tmp_path: Path) -> Path:
     """A card with a Wi-Fi."""
     (tmp_path / CONNECTIONS).mkdir(parents=True)
     (tmp_path / CONNECTIONS / wifi.NAME).touch()
+    (tmp_path / WIFI_REFUSED).parent.mkdir(parents=True)
     return tmp_path
 
 
@@ -62,6 +72,35 @@ def test_a_card_without_wifi_asks_nobody(tmp_path: Path) -> None:
 
 def test_without_a_radio_or_a_network_nothing_fails(card: Path) -> None:
     assert look(card, active="lo\n", is_joined=False)[0] == ""
+
+
+def test_a_refused_password_is_said_once_and_noted_until_it_is_taken(card: Path) -> None:
+    note = card / WIFI_REFUSED
+    assert "password" in look(card, active="lo\n", is_joined=False, error=REFUSED)[0]
+    assert note.exists()
+    # Each line would be written to the card, every five minutes
+    assert look(card, active="lo\n", is_joined=False, error=REFUSED)[0] == ""
+    assert note.exists()
+    look(card, active="lo\n")
+    assert not note.exists()
+
+
+def test_a_wifi_joined_meanwhile_has_taken_the_password(card: Path) -> None:
+    look(card, active="lo\n", is_joined=False, error=REFUSED)
+    look(card, active="barnacle-wifi\n")
+    assert not (card / WIFI_REFUSED).exists()
+
+
+def test_a_network_out_of_reach_refuses_no_password(card: Path) -> None:
+    assert look(card, active="lo\n", is_joined=False, error=FAR)[0] == ""
+    assert not (card / WIFI_REFUSED).exists()
+
+
+def test_the_note_outlives_the_run_of_the_unit() -> None:
+    unit = system_tree.OVERLAY / "usr/lib/systemd/system/barnacle-wifi-again.service"
+    folder = WIFI_REFUSED.split("/")[1]
+    lines = unit.read_text().splitlines()
+    assert {f"RuntimeDirectory={folder}", "RuntimeDirectoryPreserve=yes"} <= set(lines)
 
 
 def test_it_is_looked_at_from_the_first_start_on() -> None:

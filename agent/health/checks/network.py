@@ -10,9 +10,13 @@ from agent.errors import ConfigRefused, KeyRefused, ProviderError, QuotaExhauste
 from agent.health.base import Finding, ModelService, Patient, Probe
 from agent.health.daemon_thread import in_daemon_thread
 from agent.machine.network import Network, name_servers
-from agent.machine.wireless import FAINT_DBM, Wireless
+from agent.machine.wireless import FAINT_DBM, Wireless, is_password_refused
 
 _WITHOUT = "hardware, schedules and memory keep working"
+_REFUSED = (
+    "the access point refuses the Wi-Fi password: correct [wifi] in barnacle.toml on the card's "
+    "first partition and restart, or move closer if it is correct"
+)
 # A service that is reachable accepts within a fraction of it
 _CONNECT_TIMEOUT_S = 3.0
 # A list of models comes within a second; less than what a check is given
@@ -67,9 +71,13 @@ async def _looked_up(patient: Patient, host: str) -> str:
 
 async def check_network(patient: Patient) -> Finding:
     network = await in_daemon_thread(patient.readings.network)
+    is_refused = await in_daemon_thread(lambda: is_password_refused(patient.readings.kernel))
     if not network.is_up:
-        return Finding.warning(f"{_trouble(network)}; {_WITHOUT}")
+        trouble = _REFUSED if is_refused else _trouble(network)
+        return Finding.warning(f"{trouble}; {_WITHOUT}")
     told = f"{network.addresses[0]} via {network.routers[0]}"
+    if is_refused:
+        return Finding.warning(f"{told}; {_REFUSED}")
     heard = await in_daemon_thread(patient.readings.wireless)
     if faint := next((one for one in heard if _is_faint(one)), None):
         return Finding.warning(

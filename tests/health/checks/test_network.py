@@ -10,6 +10,7 @@ from agent.errors import KeyRefused, ProviderError, QuotaExhausted, TransientPro
 from agent.health.base import Level, ModelService, Patient
 from agent.health.checks import network
 from agent.health.checks.network import check_network, check_provider
+from agent.machine.wireless import WIFI_REFUSED
 from tests.fakes.kernel import a_pi, write
 
 
@@ -31,6 +32,20 @@ async def test_a_faint_access_point_is_a_warning(patient: Patient, pi: Path) -> 
     found = await check_network(patient)
     assert found.level is Level.WARNING
     assert "-83 dBm" in found.sentence
+
+
+@pytest.mark.parametrize("is_cabled", [True, False])
+async def test_a_refused_wifi_password_is_named(
+    patient: Patient, pi: Path, *, is_cabled: bool
+) -> None:
+    write(pi, WIFI_REFUSED, "")
+    if not is_cabled:
+        for name in ("proc/net/fib_trie", "proc/net/if_inet6"):
+            write(pi, name, "")
+    found = await check_network(patient)
+    assert found.level is Level.WARNING
+    assert "Wi-Fi password" in found.sentence
+    assert "barnacle.toml" in found.sentence
 
 
 @pytest.mark.parametrize(
