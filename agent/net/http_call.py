@@ -343,5 +343,19 @@ def _translated() -> Iterator[None]:
         raise NotReached(str(err) or type(err).__name__) from err
     except (httpx.ReadError, httpx.RemoteProtocolError) as err:
         raise BrokenOff(str(err)) from err
+    except httpx.ProxyError as err:
+        raise UnfitRequest(_refusal(str(err))) from err
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as err:
         raise UnfitRequest(type(err).__name__) from err
+
+
+def _refusal(said: str) -> str:
+    """Return why a proxy leads no further; it says its status first, and then its own words."""
+    status = said.partition(" ")[0]
+    if status == "407":
+        why = "wants a user and its password (407): give http://USER:PASSWORD@HOST"
+    elif status.isdecimal() and status.isascii():
+        why = f"refused to connect to it (status {status}): is it allowed and reachable there?"
+    else:
+        why = "refused to connect to it"
+    return f"the proxy in HTTPS_PROXY or ALL_PROXY {why}"

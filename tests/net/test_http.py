@@ -161,6 +161,21 @@ async def test_an_unusable_proxy_is_a_sentence_without_its_password(
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("status", "hint"), [(407, "user and its password"), (502, "502"), (503, "503")]
+)
+async def test_a_proxy_that_refuses_is_named(
+    monkeypatch: pytest.MonkeyPatch, status: int, hint: str
+) -> None:
+    refusal = f"HTTP/1.1 {status} No\r\nContent-Length: 0\r\n\r\n".encode()
+    async with raw_server(sends(refusal)) as url:
+        monkeypatch.setenv("HTTPS_PROXY", url.replace("//", "//mei:secret@"))
+        with pytest.raises(NetworkError, match=f"the proxy in HTTPS_PROXY .*{hint}") as caught:
+            await fetched("https://example.invalid/")
+    assert "example.invalid" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
 async def test_nobody_listening_is_told() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
