@@ -29,6 +29,14 @@ _KEY = re.compile(
 )
 _ELEMENT = re.compile(r"\s*+<(?P<mark>(?P<name>[A-Za-z_][\w-]{0,63}))>")
 _SPACE = re.compile(r"\s*+")
+_KINDS: Mapping[type, str] = {
+    dict: "object",
+    list: "array",
+    type(None): "null",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+}
 
 
 def attributes_of(rest: str) -> dict[str, str]:
@@ -51,6 +59,8 @@ def pairs_at(text: str, place: int, tool: ToolSpec | None) -> tuple[dict[str, ob
         end = text.find(ending, begin.end())
         if end < 0:
             raise Unreadable(f"the end of its {begin['name']} is missing", len(text))
+        if _begins_other(text[begin.end() : end], begin, tool):
+            raise Unreadable(f"the end of its {begin['name']} is missing", end)
         if begin["name"] in written or len(written) == MAX_PARAMETERS:
             raise Unreadable(f"{begin['name']} appears twice, or there are too many arguments", end)
         written[begin["name"]] = _without_frame(text[begin.end() : end])
@@ -61,9 +71,22 @@ def pairs_at(text: str, place: int, tool: ToolSpec | None) -> tuple[dict[str, ob
 
 def typed(written: Mapping[str, str], tool: ToolSpec | None) -> dict[str, object]:
     """Return texts as the values that the tool's schema asks for."""
-    properties = tool.parameters.get("properties") if tool else None
-    known = properties if isinstance(properties, Mapping) else {}
+    known = _properties(tool)
     return {name: _value(text, known.get(name)) for name, text in written.items()}
+
+
+def _properties(tool: ToolSpec | None) -> Mapping[str, object]:
+    properties = tool.parameters.get("properties") if tool else None
+    return properties if isinstance(properties, Mapping) else {}
+
+
+def _begins_other(inside: str, begin: re.Match[str], tool: ToolSpec | None) -> bool:
+    """Return true if another argument of the tool begins in what was taken for a value."""
+    known = _properties(tool)
+    return any(
+        other["mark"] == begin["mark"] and other["name"] in known
+        for other in _PARAMETER.finditer(inside)
+    )
 
 
 def _begin_at(text: str, place: int) -> re.Match[str] | None:
@@ -76,15 +99,36 @@ def _without_frame(text: str) -> str:
 
 
 def _value(text: str, schema: object) -> object:
-    kind = schema.get("type") if isinstance(schema, Mapping) else "string"
-    if kind == "string":
+    kinds = _kinds(schema) if isinstance(schema, Mapping) else frozenset({"string"})
+    if kinds == {"string"}:
         return text
     reader = LenientReader(text)
     try:
         found = reader.value(0)
     except Unreadable:
         return text
-    return found.value if reader.after_space(found.end) == len(text) else text
+    if reader.after_space(found.end) < len(text):
+        return text
+    # A text may look like any other value
+    return text if "string" in kinds and not _is_one_of(found.value, kinds) else found.value
+
+
+def _kinds(schema: Mapping[str, object]) -> frozenset[str]:
+    """Return the types that a schema allows, its alternatives too; none if it names none."""
+    said = schema.get("type")
+    kinds = {said} if isinstance(said, str) else set(said if isinstance(said, list) else ())
+    for key in ("anyOf", "oneOf"):
+        alternatives = schema.get(key)
+        for one in alternatives if isinstance(alternatives, list) else ():
+            kinds |= _kinds(one) if isinstance(one, Mapping) else set()
+    return frozenset(kinds)
+
+
+def _is_one_of(value: object, kinds: frozenset[str]) -> bool:
+    """Return true if a value, which is no text, is of one of the types of a schema."""
+    if isinstance(value, int) and not isinstance(value, bool) and "integer" in kinds:
+        return True
+    return _KINDS.get(type(value)) in kinds
 
 
 # Names as long as services allow them
