@@ -166,6 +166,12 @@ SHAPES = (
         for gap, group in (("", "tool_calls"), (" ", " calls"))
     ),
     Shape("kimi", _KIMI),
+    Shape(
+        "gemma 4 after a thought",
+        "<|channel>thought\nThe lamp is off.<channel|>"
+        '<|tool_call>call:gpio_write{pin:<|"|>led<|"|>,value:<|"|>on<|"|>}<tool_call|>',
+    ),
+    Shape("minicpm 4 after a thought", f"<|thought_start|>It is off.<|thought_end|>{_CALL}"),
     Shape("kimi after a sentence", f"I do it.{_KIMI}", "I do it."),
     Shape(
         "harmony",

@@ -35,11 +35,13 @@ _BEGINNINGS: Final = (
     *("<think>", "<thinking>", "<thought>", "<reasoning>", "<seed:think>", "[THINK]", "◁think▷"),
     *("<mm:think>", "<|think:start|>", "<|open|>think<|sep|>"),
     *("<|START_THINKING|>", "<|begin_of_thought|>", "<|inner_prefix|>"),
+    *("<|channel>thought", "<|thought_start|>"),
 )
 _ENDS: Final = (
     *("</think>", "</thinking>", "</thought>", "</reasoning>", "</seed:think>", "[/THINK]"),
     *("</mm:think>", "<|think:end|>", "<|close|>think<|sep|>"),
     *("◁/think▷", "<|END_THINKING|>", "<|end_of_thought|>", "<|inner_suffix|>"),
+    *("<channel|>", "<|thought_end|>"),
 )
 _TURN_ENDS: Final = (
     *("<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|endoftext|>", "<|end_of_text|>"),
