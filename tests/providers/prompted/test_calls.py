@@ -1,6 +1,7 @@
 """Values of arguments that models write as text, and where a value ends."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -20,6 +21,7 @@ _SCHEMA = {
         "by_pin": {"type": "object"},
     },
 }
+QUOTE = '<|"|>'
 OFFERED = {"timer": spec_of("timer", "", _SCHEMA, Effect.ACTUATE)}
 
 
@@ -84,3 +86,30 @@ def test_an_argument_does_not_swallow_the_next_one() -> None:
 @pytest.mark.parametrize("text", ["<parameter=other>", '<param name="movie">', "a < b"])
 def test_a_value_may_hold_what_looks_like_another_argument(text: str) -> None:
     assert arguments(tagged("place", text)) == {"place": text}
+
+
+def gemma(inside: str) -> str:
+    return f"<|tool_call>call:timer{{{inside.replace('Q', QUOTE)}}}<tool_call|>"
+
+
+def function_gemma(inside: str) -> str:
+    inside = inside.replace("Q", "<escape>")
+    return f"<start_function_call>call:timer{{{inside}}}<end_function_call>"
+
+
+def test_function_gemma_marks_numbers_as_texts() -> None:
+    assert arguments(function_gemma("seconds:Q30Q,place:Q30Q")) == {"seconds": 30, "place": "30"}
+
+
+def test_what_gemma_marks_as_text_is_one() -> None:
+    assert arguments(gemma("mixed:Q30Q,seconds:30")) == {"mixed": "30", "seconds": 30}
+
+
+@pytest.mark.parametrize("answer", [gemma, function_gemma])
+def test_gemma_marks_keys_as_texts(answer: Callable[[str], str]) -> None:
+    assert arguments(answer("by_pin:{Q3Q:QonQ}")) == {"by_pin": {"3": "on"}}
+
+
+@pytest.mark.parametrize("answer", [gemma, function_gemma])
+def test_an_argument_that_gemma_writes_twice_is_refused(answer: Callable[[str], str]) -> None:
+    assert read(answer("place:QhereQ,place:QthereQ")).problems == ("place appears twice",)

@@ -35,6 +35,7 @@ TEMPLATES = (
     kimi.TEMPLATE,
     phi.TEMPLATE,
     gemma.TEMPLATE,
+    gemma.FUNCTION,
     harmony.TEMPLATE,
     phi.FUNCTOOLS,
     command.TEMPLATE,

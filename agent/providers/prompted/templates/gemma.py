@@ -8,7 +8,8 @@ from agent.providers.prompted.templates.base import Template, refused
 
 _HEAD = re.compile(r"\s*+call:\s*+([A-Za-z_][\w.-]{0,63})\s*+\{")
 _END = re.compile(r"\s*+(?:<end_function_call>|<tool_call\|>)")
-_KEY = re.compile(r"\s*+([A-Za-z_]\w{0,63})\s*+:\s*+")
+_KEY = re.compile(r"\s*+(?P<name>[A-Za-z_]\w{0,63})\s*+:\s*+")
+_MARKED_KEY = re.compile(r"\s*+(?P<mark><escape>|<\|\"\|>)(?P<name>[^<>]{1,64})(?P=mark)\s*+:\s*+")
 _TEXT = re.compile(r"(<escape>|<\|\"\|>)(.*?)\1", re.DOTALL)
 
 
@@ -29,11 +30,13 @@ def _members(text: str, place: int) -> tuple[dict[str, object], int]:
     members: dict[str, object] = {}
     reader = LenientReader(text)
     while not text.startswith("}", reader.after_space(place)):
-        key = _KEY.match(text, place)
+        key = _KEY.match(text, place) or _MARKED_KEY.match(text, place)
         if key is None:
             raise Unreadable("a name is missing", place)
+        if key["name"] in members:
+            raise Unreadable(f"{key['name']} appears twice", place)
         value, place = _value(text, key.end(), reader)
-        members[key[1]] = value
+        members[key["name"]] = value
         place = reader.after_space(place)
         if text.startswith(",", place):
             place += 1
@@ -67,4 +70,6 @@ def _entries(text: str, place: int, reader: LenientReader) -> tuple[list[object]
     return entries, place + 1
 
 
-TEMPLATE = Template("gemma", _take, openings=("<start_function_call>", "<|tool_call>"))
+TEMPLATE = Template("gemma", _take, openings=("<|tool_call>",))
+# Marks numbers as texts too
+FUNCTION = Template("gemma", _take, openings=("<start_function_call>",), is_untyped=True)
