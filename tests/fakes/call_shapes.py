@@ -166,6 +166,18 @@ SHAPES = (
         for gap, group in (("", "tool_calls"), (" ", " calls"))
     ),
     Shape("kimi", _KIMI),
+    Shape("kimi with a section of one call", _KIMI.replace("calls_section", "call_section")),
+    Shape(
+        "hunyuan with a mark behind the name",
+        "<tool_calls>\n<tool_call>gpio_write<tool_sep>\n<arg_key>pin</arg_key>\n"
+        "<arg_value>led</arg_value>\n<arg_key>value</arg_key>\n<arg_value>on</arg_value>\n"
+        "</tool_call>\n</tool_calls>",
+    ),
+    Shape(
+        "minicpm with raw text",
+        '<function name="gpio_write"><param name="pin"><![CDATA[led]]></param>'
+        '<param name="value">on</param></function>',
+    ),
     Shape(
         "gemma 4 after a thought",
         "<|channel>thought\nThe lamp is off.<channel|>"

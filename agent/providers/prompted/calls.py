@@ -28,6 +28,10 @@ _KEY = re.compile(
     r"\s*+<arg_key>\s*(?P<name>[A-Za-z_][\w-]{0,63})\s*</arg_key>\s*+<(?P<mark>arg_value)>"
 )
 _ELEMENT = re.compile(r"\s*+<(?P<mark>(?P<name>[A-Za-z_][\w-]{0,63}))>")
+# Some models put it around a value that holds marks
+_RAW = re.compile(r"\s*+<!\[CDATA\[(.*?)\]\]>\s*+(?=</param>)", re.DOTALL)
+# Between the name of a tool and its arguments
+_AFTER_NAME = "<tool_sep>"
 _SPACE = re.compile(r"\s*+")
 _KINDS: Mapping[type, str] = {
     dict: "object",
@@ -56,14 +60,15 @@ def pairs_at(text: str, place: int, tool: ToolSpec | None) -> tuple[dict[str, ob
     written: dict[str, str] = {}
     while begin := _begin_at(text, place):
         ending = f"</{begin['mark']}>"
-        end = text.find(ending, begin.end())
+        raw = _RAW.match(text, begin.end()) if begin["mark"] == "param" else None
+        end = text.find(ending, raw.end() if raw else begin.end())
         if end < 0:
             raise Unreadable(f"the end of its {begin['name']} is missing", len(text))
-        if _begins_other(text[begin.end() : end], begin, tool):
+        if raw is None and _begins_other(text[begin.end() : end], begin, tool):
             raise Unreadable(f"the end of its {begin['name']} is missing", end)
         if begin["name"] in written or len(written) == MAX_PARAMETERS:
             raise Unreadable(f"{begin['name']} appears twice, or there are too many arguments", end)
-        written[begin["name"]] = _without_frame(text[begin.end() : end])
+        written[begin["name"]] = raw[1] if raw else _without_frame(text[begin.end() : end])
         place = end + len(ending)
     space = _SPACE.match(text, place)
     return typed(written, tool), space.end() if space else place
@@ -258,6 +263,8 @@ class _Body:
         if not self._tool and (name := NAME.match(self._text, place)):
             self._tool = name[0]
             place = self._reader.after_space(name.end())
+            if self._text.startswith(_AFTER_NAME, place):
+                place = self._reader.after_space(place + len(_AFTER_NAME))
         if self._text[place : place + 1] in {"{", "["}:
             return self._from_json(place)
         if not self._tool:

@@ -113,3 +113,8 @@ def test_gemma_marks_keys_as_texts(answer: Callable[[str], str]) -> None:
 @pytest.mark.parametrize("answer", [gemma, function_gemma])
 def test_an_argument_that_gemma_writes_twice_is_refused(answer: Callable[[str], str]) -> None:
     assert read(answer("place:QhereQ,place:QthereQ")).problems == ("place appears twice",)
+
+
+def test_a_raw_value_may_hold_the_end_of_its_mark() -> None:
+    answer = '<function name="timer"><param name="place"><![CDATA[a</param>b]]></param></function>'
+    assert arguments(answer) == {"place": "a</param>b"}

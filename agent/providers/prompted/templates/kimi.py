@@ -6,13 +6,13 @@ from agent.providers.prompted.calls import TakenCalls, WantedCall, named_call
 from agent.providers.prompted.lenient import LenientReader, Unreadable
 from agent.providers.prompted.templates.base import Template, closed, refused
 
-_END = re.compile(r"<\|tool_calls_section_end\|>")
+_END = re.compile(r"<\|tool_calls?_section_end\|>")
 _HEAD = re.compile(
     r"\s*+<\|tool_call_begin\|>\s*+(?:functions\.)?([A-Za-z_][\w.-]{0,63})(?::\d{1,6})?\s*+"
     r"<\|tool_call_argument_begin\|>"
 )
 _TAIL = re.compile(r"\s*+<\|tool_call_end\|>")
-_ALL = re.compile(r"\s*+<\|tool_calls_section_end\|>")
+_ALL = re.compile(r"\s*+<\|tool_calls?_section_end\|>")
 
 
 def _take(text: str, place: int) -> TakenCalls:
@@ -37,4 +37,6 @@ def _end_of_call(text: str, place: int) -> int:
     return end.end()
 
 
-TEMPLATE = Template("kimi", _take, openings=("<|tool_calls_section_begin|>",))
+TEMPLATE = Template(
+    "kimi", _take, openings=("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>")
+)
