@@ -45,6 +45,8 @@ _ENDS: Final = (
 )
 _TURN_ENDS: Final = (
     *("<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|endoftext|>", "<|end_of_text|>"),
+    *("<turn|>", "<|turn>", "<|eot|>", "<|header_start|>", "<seed:eos>", "<seed:bos>"),
+    *("[|endofturn|]", "[|user|]", "<|im_user|>", "<|start_of_role|>"),
     *("<end_of_turn>", "<|END_OF_TURN_TOKEN|>", "<｜end▁of▁sentence｜>", "<|end_of_role|>"),
     *("<|im_start|>", "<|start_header_id|>", "<start_of_turn>", "<|user|>", "<|observation|>"),
     *("<|START_TOOL_RESULT|>", "[TOOL_RESULTS]", "[INST]", "<｜tool▁outputs▁begin｜>"),
