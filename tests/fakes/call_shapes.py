@@ -183,6 +183,10 @@ SHAPES = (
         "<|channel>thought\nThe lamp is off.<channel|>"
         '<|tool_call>call:gpio_write{pin:<|"|>led<|"|>,value:<|"|>on<|"|>}<tool_call|>',
     ),
+    Shape(
+        "minicpm 4 in a block of code",
+        f"<|tool_call_start|>\n```python\n{PYTHON}\n```\n<|tool_call_end|>",
+    ),
     Shape("minicpm 4 after a thought", f"<|thought_start|>It is off.<|thought_end|>{_CALL}"),
     Shape("kimi after a sentence", f"I do it.{_KIMI}", "I do it."),
     Shape(
