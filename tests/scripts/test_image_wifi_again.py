@@ -21,7 +21,13 @@ FAR = "Error: Connection activation failed: (53) The Wi-Fi network could not be 
 
 
 def look(
-    root: Path, *, active: str, is_joined: bool = True, error: str = ""
+    root: Path,
+    *,
+    active: str,
+    is_joined: bool = True,
+    error: str = "",
+    radio: str = "wifi:disconnected",
+    in_sight: str = "Home",
 ) -> tuple[str, list[str]]:
     """What it says, and what it asked of NetworkManager."""
     asked, folder = root / "asked", root / "bin"
@@ -30,6 +36,8 @@ def look(
     (folder / "nmcli").write_text(
         f'#!/bin/sh\necho "$@" >>{asked}\n'
         f'case "$*" in *--active) printf %s "{active}";;\n'
+        f'*STATE*) printf "ethernet:connected\\n{radio}\\n";;\n'
+        f'*list) echo "{in_sight.encode().hex().upper()}";;\n'
         f'*) printf %s "{error}" >&2; exit {status};; esac\n'
     )
     (folder / "nmcli").chmod(0o755)
@@ -45,11 +53,17 @@ def look(
     return done.stdout, asked.read_text().splitlines() if asked.exists() else []
 
 
+def an_hour_older(note: Path) -> None:
+    then_s = note.stat().st_mtime - 3700
+    os.utime(note, (then_s, then_s))
+
+
 @pytest.fixture
 def card(tmp_path: Path) -> Path:
     """A card with a Wi-Fi."""
     (tmp_path / CONNECTIONS).mkdir(parents=True)
-    (tmp_path / CONNECTIONS / wifi.NAME).touch()
+    made = wifi.connection(WifiSettings(ssid="Home"))
+    (tmp_path / CONNECTIONS / wifi.NAME).write_text(made)
     (tmp_path / WIFI_REFUSED).parent.mkdir(parents=True)
     return tmp_path
 
@@ -78,11 +92,35 @@ def test_a_refused_password_is_said_once_and_noted_until_it_is_taken(card: Path)
     note = card / WIFI_REFUSED
     assert "password" in look(card, active="lo\n", is_joined=False, error=REFUSED)[0]
     assert note.exists()
-    # Each line would be written to the card, every five minutes
+    # Each line would be written to the card
+    an_hour_older(note)
     assert look(card, active="lo\n", is_joined=False, error=REFUSED)[0] == ""
     assert note.exists()
+    an_hour_older(note)
     look(card, active="lo\n")
     assert not note.exists()
+
+
+def test_what_cannot_succeed_is_not_tried(card: Path) -> None:
+    """Each try is thirty lines in NetworkManager's log, on the card."""
+    for radio in ("wifi:unavailable", "wifi:connecting (configuring)", "loopback:connected"):
+        look(card, active="lo\n", radio=radio)
+    look(card, active="lo\n", in_sight="Neighbours")
+    look(card, active="lo\n", is_joined=False, error=REFUSED)
+    asked = look(card, active="lo\n", is_joined=False, error=REFUSED)[1]
+    assert sum("up" in words.split() for words in asked) == 1
+
+
+def test_a_hidden_network_is_never_in_sight(card: Path) -> None:
+    hidden = WifiSettings(ssid="Büro's; 2", hidden=True)
+    (card / CONNECTIONS / wifi.NAME).write_text(wifi.connection(hidden))
+    assert "joined" in look(card, active="lo\n", in_sight="Neighbours")[0]
+
+
+def test_a_network_is_known_by_its_name_in_numbers(card: Path) -> None:
+    named = WifiSettings(ssid="Büro's; 2")
+    (card / CONNECTIONS / wifi.NAME).write_text(wifi.connection(named))
+    assert "joined" in look(card, active="lo\n", in_sight="Büro's; 2")[0]
 
 
 def test_a_wifi_joined_meanwhile_has_taken_the_password(card: Path) -> None:

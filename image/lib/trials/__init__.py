@@ -27,6 +27,7 @@ ORDER = (
     "cut_points",
     "read_only",
     "wrong_clock",
+    "wifi",
     "new_card",
     "browser_start",
     "signal",
