@@ -57,7 +57,7 @@ def _add_radios(shell: Shell) -> None:
 
 
 def _open_house(shell: Shell, password: str) -> None:
-    """Have an access point with this password and no other one; NetworkManager has no part in it."""
+    """Have an access point with this password alone, in which NetworkManager has no part."""
     lines = _POINT.format(password=password).replace("\n", "\\n")
     program = f"wpa_supplicant -Dnl80211 -iwlan1 -c{_HOUSE}"
     shell.run(
