@@ -121,7 +121,8 @@ def _value(text: str, schema: object) -> object:
 def _kinds(schema: Mapping[str, object]) -> frozenset[str]:
     """Return the types that a schema allows, its alternatives too; none if it names none."""
     said = schema.get("type")
-    kinds = {said} if isinstance(said, str) else set(said if isinstance(said, list) else ())
+    told = said if isinstance(said, list) else [said]
+    kinds = {one for one in told if isinstance(one, str)}
     for key in ("anyOf", "oneOf"):
         alternatives = schema.get(key)
         for one in alternatives if isinstance(alternatives, list) else ():

@@ -19,6 +19,8 @@ _SCHEMA = {
         "place": {"type": "string"},
         "mixed": {"type": ["string", "number"]},
         "by_pin": {"type": "object"},
+        # As a foreign server may write it
+        "odd": {"type": [{"type": "string"}, None]},
     },
 }
 QUOTE = '<|"|>'
@@ -66,6 +68,7 @@ def tagged(name: str, value: str) -> str:
         ("mixed", "true", "true"),
         ("seconds", "30", 30),
         ("seconds", "null", None),
+        ("odd", "at noon", "at noon"),
     ],
 )
 def test_a_text_stays_one_where_the_tool_takes_texts(
