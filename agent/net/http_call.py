@@ -352,8 +352,9 @@ def _translated() -> Iterator[None]:
 def _refusal(said: str) -> str:
     """Return why a proxy leads no further; it says its status first, and then its own words."""
     status = said.partition(" ")[0]
-    if status == "407":
-        why = "wants a user and its password (407): give http://USER:PASSWORD@HOST"
+    # Some proxies say 401 of a password that is wrong
+    if status in {"401", "407"}:
+        why = f"wants a user and its password ({status}): give http://USER:PASSWORD@HOST"
     elif status.isdecimal() and status.isascii():
         why = f"refused to connect to it (status {status}): is it allowed and reachable there?"
     else:

@@ -162,7 +162,8 @@ async def test_an_unusable_proxy_is_a_sentence_without_its_password(
 
 
 @pytest.mark.parametrize(
-    ("status", "hint"), [(407, "user and its password"), (502, "502"), (503, "503")]
+    ("status", "hint"),
+    [(407, "user and its password"), (401, "user and its password"), (502, "502"), (503, "503")],
 )
 async def test_a_proxy_that_refuses_is_named(
     monkeypatch: pytest.MonkeyPatch, status: int, hint: str
