@@ -23,13 +23,14 @@ MAX_TEXT_BYTES = 8 * 1024 * 1024
 # A thousand pages take a Pi some two minutes; nobody waits for what is read into the memory
 READ_TIMEOUT_S = 600.0
 _MAX_DETAIL_CHARS = 200
+_COUNT_CHARS = 20
 _NEEDS = f"pypdf is not installed: {install_hint('documents')}"
 
 
 async def pages_of(
     source: Path | BinaryIO, timeout_s: float = READ_TIMEOUT_S, sandbox: Sandbox | None = None
 ) -> list[str]:
-    """Return the text of each page; "" for a page without text.
+    """Return the text of each page; "" for a page without text. The last says what is left out.
 
     Args:
         source: a path, or a file that is open already where a path could lead elsewhere by now.
@@ -60,8 +61,8 @@ async def _pages(file: BinaryIO, timeout_s: float, sandbox: Sandbox | None) -> l
         timeout_s,
         timeout_s,
         with_packages=True,
-        # As much as the program prints, and its line ends
-        stream_bytes=MAX_TEXT_BYTES + MAX_PAGES,
+        # As much as the program prints: the number of pages, and line ends
+        stream_bytes=MAX_TEXT_BYTES + MAX_PAGES + _COUNT_CHARS,
     )
     try:
         done = await read_apart(reading, sandbox)
@@ -71,9 +72,13 @@ async def _pages(file: BinaryIO, timeout_s: float, sandbox: Sandbox | None) -> l
         raise DocumentUnreadable(done.ended)
     if done.exit:
         raise DocumentUnreadable(_reason(done.exit, done.stderr))
-    pages = [msgspec.json.decode(line, type=str) for line in done.stdout.splitlines()]
+    count, *lines = done.stdout.splitlines()
+    pages = [msgspec.json.decode(line, type=str) for line in lines]
     if not any(map(str.strip, pages)):
         raise DocumentUnreadable("it has no text: its pages are pictures, such as a scanner makes")
+    if int(count) > len(pages):
+        told = f"Only the first {len(pages)} of its {int(count)} pages are read: divide the file."
+        pages.append(f"[{told}]")
     return pages
 
 

@@ -1,6 +1,7 @@
 """Program that reads a PDF, in its own process because a PDF may attack its reader.
 
-Takes the most pages and the most bytes, and reads the file; prints one JSON string for each page.
+Takes the most pages and the most bytes, and reads the file; prints how many pages it has, and one
+JSON string for each that is read.
 Imports nothing of the agent: it is started by its path, under limits of memory and time.
 """
 
@@ -24,7 +25,9 @@ def main(arguments: Sequence[str]) -> int:
     warnings.simplefilter("ignore")
     try:
         left = most_bytes
-        for page in PdfReader(sys.stdin.buffer).pages[:most_pages]:
+        pages = PdfReader(sys.stdin.buffer).pages
+        sys.stdout.write(f"{len(pages)}\n")
+        for page in pages[:most_pages]:
             line = json.dumps(page.extract_text())
             left -= len(line)
             if left < 0:

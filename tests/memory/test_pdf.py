@@ -57,11 +57,14 @@ async def test_too_much_text_is_refused(path: Path, monkeypatch: pytest.MonkeyPa
         await read(path, written(["a" * 40, "b" * 40]))
 
 
-async def test_pages_beyond_the_limit_are_left_out(
+async def test_pages_beyond_the_limit_are_left_out_and_told(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pdf, "MAX_PAGES", 2)
-    assert await read(path, written(["one", "two", "three"])) == ["one", "two"]
+    said = "[Only the first 2 of its 3 pages are read: divide the file.]"
+    assert await read(path, written(["one", "two", "three"])) == ["one", "two", said]
+    with pytest.raises(DocumentUnreadable, match="pictures"):
+        await read(path, written(["", "", ""]))
 
 
 async def test_who_takes_too_long_is_stopped(path: Path) -> None:

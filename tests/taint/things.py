@@ -38,7 +38,7 @@ from tests.taint.planting import World
 
 SKILLS = "skills"
 # What each program for hostile text prints of a harmless one
-_READ = {"readable_program": b'["Basil", "is green"]', "pdf_program": b'"a page"\n'}
+_READ = {"readable_program": b'["Basil", "is green"]', "pdf_program": b'1\n"a page"\n'}
 
 
 def answered(made: World, request: httpx.Request) -> httpx.Response:
