@@ -48,7 +48,11 @@ class SlackEdit(msgspec.Struct, frozen=True):
 
 
 class SlackEvent(msgspec.Struct, frozen=True):
-    """A message, a mention of the app, or a change of a message, which has both forms of it."""
+    """A message, a mention of the app, or a change of a message, which has both forms of it.
+
+    Args:
+        message: the new form, of which only an edit is read: the app's own drafts change as well.
+    """
 
     type: _Short
     channel: Any = ""
@@ -63,8 +67,8 @@ class SlackEvent(msgspec.Struct, frozen=True):
     files: list[SlackFile] = []
     attachments: list[SlackShared] | None = None
     edited: SlackEdit | None = None
-    message: "SlackEvent | None" = None
-    previous_message: "SlackEvent | None" = None
+    message: msgspec.Raw = msgspec.Raw(b"null")
+    previous_message: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class SlackPost(msgspec.Struct, frozen=True):

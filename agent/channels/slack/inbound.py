@@ -8,6 +8,7 @@ import html
 import re
 from typing import Literal
 
+import msgspec
 from msgspec.structs import replace
 
 from agent.channels.slack.events import SlackCommand, SlackEvent
@@ -73,8 +74,10 @@ def understood(event: SlackEvent, me: str, now_s: float) -> Inbound:
 
 def stop_by_edit(event: SlackEvent, me: str, groups: Groups, now_s: float) -> Inbound | None:
     """Convert a message that its writer has edited into a stop; nothing comes of other edits."""
-    now, before = event.message, event.previous_message
-    if event.subtype != "message_changed" or now is None or now.edited is None:
+    if event.subtype != "message_changed":
+        return None
+    now, before = _form(event.message), _form(event.previous_message)
+    if now is None or now.edited is None:
         return None
     # A preview changes a message, too
     is_new = before is None or before.text != now.text
@@ -85,6 +88,14 @@ def stop_by_edit(event: SlackEvent, me: str, groups: Groups, now_s: float) -> In
         return None
     inbound, at = understood(edited, me, now_s), now.edited.ts
     return replace(inbound, message_id=f"{inbound.message_id}:edited-{at}", sent_at_s=float(at))
+
+
+def _form(told: msgspec.Raw) -> SlackEvent | None:
+    """Return a form of a changed message; None if it is not there, or not as documented."""
+    try:
+        return msgspec.json.decode(told, type=SlackEvent | None)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def _passed_on(event: SlackEvent) -> str:

@@ -91,6 +91,8 @@ async def test_nothing_comes_of_an_edit_but_a_stop(
         for channel in (DM, ROOM):
             said = server.world.post(channel, ANNA, f"<@{ME}> hello")
             said = server.world.edit(said, f"<@{ME}> turn on the pump")
+            odd = {**said, "subtype": "message_changed", "message": {"files": 7}}
+            server.world.tell("events_api", event_call(odd))
             said = server.world.edit(said, "/stop")
             # As when a preview was added
             server.world.edit(said, "/stop")
