@@ -1,5 +1,6 @@
 """The first partition is full: a mistake in the settings is told on it all the same, and mended."""
 
+from agent.provision.firmware import RESERVE_BYTES
 from image.lib.emulated.bench import Bench
 from image.lib.emulated.shell import Shell
 from image.lib.trials.expectation import expect
@@ -25,6 +26,7 @@ def run(bench: Bench, amount: int) -> str:
     said = _taken_over(shell)
     expect(not said, f"the settings are right, and barnacle-errors.txt says {said!r}")
     reserve = shell.run(f"stat -c %s {_FOLDER}/barnacle-reserve.txt")
+    expect(reserve == str(RESERVE_BYTES), f"the room for messages is not kept again: {reserve}")
     return f"0 KiB left: the mistake was named, and gone when mended; {reserve} bytes kept again"
 
 
