@@ -30,7 +30,7 @@ _NEEDS = f"pypdf is not installed: {install_hint('documents')}"
 async def pages_of(
     source: Path | BinaryIO, timeout_s: float = READ_TIMEOUT_S, sandbox: Sandbox | None = None
 ) -> list[str]:
-    """Return the text of each page; "" for a page without text. The last says what is left out.
+    """Return the text of each page; "" where it has none. A last one says if some are left out.
 
     Args:
         source: a path, or a file that is open already where a path could lead elsewhere by now.
@@ -72,7 +72,7 @@ async def _pages(file: BinaryIO, timeout_s: float, sandbox: Sandbox | None) -> l
         raise DocumentUnreadable(done.ended)
     if done.exit:
         raise DocumentUnreadable(_reason(done.exit, done.stderr))
-    count, *lines = done.stdout.splitlines()
+    count, *lines = done.stdout.splitlines() or [b"0"]
     pages = [msgspec.json.decode(line, type=str) for line in lines]
     if not any(map(str.strip, pages)):
         raise DocumentUnreadable("it has no text: its pages are pictures, such as a scanner makes")
